@@ -1,0 +1,53 @@
+/* comm.h: what the ranks of a run say to each other.
+
+   Every function is collective over the comm unless it says otherwise, and returns the same code on
+   all ranks or fails in a way that only an abort ends.  Counts are 64-bit; messages longer than
+   MPI's int counts are cut into chunks.  Buffers are host memory. */
+#ifndef MTIP_COMM_H
+#define MTIP_COMM_H
+
+#include "core/status.h"
+#include "core/types.h"
+
+typedef struct comm comm;
+
+typedef enum comm_type { COMM_BYTE, COMM_INT64, COMM_SINGLE, COMM_DOUBLE } comm_type;
+
+/* MPI_Init and the world; the arguments are main's. comm_finish also ends MPI. */
+status comm_start(int *argc, char ***argv, comm **world);
+void comm_finish(comm *world);
+
+/* Ends every rank at once with this exit code; for failures inside a collective. Not collective. */
+void comm_abort(comm *c, int exit_code);
+
+/* A comm of the ranks that give the same color, in the order of their ranks. */
+status comm_split(comm *c, int color, comm **part);
+void comm_destroy(comm *part);
+
+int comm_rank(const comm *c);
+int comm_size(const comm *c);
+/* Ranks of this comm on the same node, and this rank's number among them. */
+int comm_node_rank(const comm *c);
+int comm_node_size(const comm *c);
+
+/* OK if every rank is OK; else, on all ranks, the worst rank's code, and its message with
+   "rank N: " in front. */
+status comm_agree(comm *c, status mine);
+
+status comm_barrier(comm *c);
+status comm_broadcast(comm *c, void *data, int64_t count, comm_type type, int root);
+/* In-place elementwise sum over ranks, the result on all. */
+status comm_sum(comm *c, void *data, int64_t count, comm_type type);
+status comm_max(comm *c, void *data, int64_t count, comm_type type);
+/* Rank r contributes counts[r] elements from its own part of `data`, which starts at
+   sum(counts[0..r-1]); afterwards every rank has all of it. */
+status comm_share(comm *c, void *data, const int64_t counts[], comm_type type);
+/* Like comm_share, on root only. */
+status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, int root);
+/* Rank root sends counts[r] elements of `all` to rank r's `mine`. */
+status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[], comm_type type,
+                    int root);
+/* Sums `all` over ranks and leaves rank r with its counts[r] elements in `mine`. */
+status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type);
+
+#endif

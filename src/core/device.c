@@ -1,0 +1,118 @@
+#include "core/device_impl.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static void cpu_destroy(device *dev)
+{
+    free(dev);
+}
+
+static status cpu_alloc(const device *dev, int64_t bytes, void **memory)
+{
+    (void)dev;
+    size_t size = ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    *memory = aligned_alloc(ALIGNMENT, size);
+    if (!*memory) FAIL(STATUS_RESOURCE, "cannot allocate %.3f GiB of host memory", (double)bytes / 0x1p30);
+    return STATUS_OK;
+}
+
+static void cpu_free(const device *dev, void *memory)
+{
+    (void)dev;
+    free(memory);
+}
+
+static status cpu_copy(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    (void)dev;
+    if (bytes > 0) memmove(to, from, (size_t)bytes);
+    return STATUS_OK;
+}
+
+static status cpu_zero(const device *dev, void *memory, int64_t bytes)
+{
+    (void)dev;
+    if (bytes > 0) memset(memory, 0, (size_t)bytes);
+    return STATUS_OK;
+}
+
+static status cpu_synchronize(const device *dev)
+{
+    (void)dev;
+    return STATUS_OK;
+}
+
+static const device_table cpu_table = {DEVICE_CPU, cpu_destroy, cpu_alloc, cpu_free,        cpu_copy,
+                                       cpu_copy,   cpu_copy,    cpu_zero,  cpu_synchronize};
+
+status device_create_cpu(int n_threads, device **created)
+{
+    *created = NULL;
+    if (n_threads < 0) FAIL(STATUS_INVALID, "n_threads is %d", n_threads);
+    device *dev = malloc(sizeof *dev);
+    if (!dev) FAIL(STATUS_RESOURCE, "out of host memory");
+    *dev = (device){&cpu_table, n_threads > 0 ? n_threads : omp_get_max_threads(), -1, NULL};
+    *created = dev;
+    return STATUS_OK;
+}
+
+void device_destroy(device *dev)
+{
+    if (dev) dev->table->destroy(dev);
+}
+
+device_kind device_kind_of(const device *dev)
+{
+    return dev->table->kind;
+}
+
+int device_threads(const device *dev)
+{
+    return dev->n_threads;
+}
+
+void *device_stream(const device *dev)
+{
+    return dev->stream;
+}
+
+status device_alloc(const device *dev, int64_t bytes, void **memory)
+{
+    *memory = NULL;
+    if (bytes < 0) FAIL(STATUS_INVALID, "asked to allocate %lld bytes", (long long)bytes);
+    return dev->table->alloc(dev, bytes, memory);
+}
+
+void device_free(const device *dev, void *memory)
+{
+    if (memory) dev->table->free(dev, memory);
+}
+
+status device_from_host(const device *dev, void *to, const void *from_host, int64_t bytes)
+{
+    return dev->table->from_host(dev, to, from_host, bytes);
+}
+
+status device_to_host(const device *dev, void *to_host, const void *from, int64_t bytes)
+{
+    return dev->table->to_host(dev, to_host, from, bytes);
+}
+
+status device_copy(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    return dev->table->copy(dev, to, from, bytes);
+}
+
+status device_zero(const device *dev, void *memory, int64_t bytes)
+{
+    return dev->table->zero(dev, memory, bytes);
+}
+
+status device_synchronize(const device *dev)
+{
+    return dev->table->synchronize(dev);
+}

@@ -1,0 +1,47 @@
+/* device.h: where data lives and where kernels run.
+
+   A device is created once, passed to everything that allocates or computes, and never asked for.
+   The CPU is a device like any other: its memory is host memory, its kernels are OpenMP loops. */
+#ifndef MTIP_DEVICE_H
+#define MTIP_DEVICE_H
+
+#include "core/status.h"
+#include "core/types.h"
+
+typedef enum device_kind { DEVICE_CPU, DEVICE_CUDA } device_kind;
+
+typedef struct device device;
+
+/* The CPU with n_threads OpenMP threads (0: as many as the process may run on). */
+status device_create_cpu(int n_threads, device **created);
+
+/* GPU number `ordinal` of those visible to the process (-1: the current one), with a stream of its
+   own.  STATUS_UNSUPPORTED in a build without CUDA, STATUS_RESOURCE when there is none to use. */
+status device_create_cuda(int ordinal, device **created);
+
+/* Accepts NULL. Everything allocated on the device must have been freed. */
+void device_destroy(device *dev);
+
+device_kind device_kind_of(const device *dev);
+int device_threads(const device *dev);
+/* The cudaStream_t work goes to, NULL on the CPU. */
+void *device_stream(const device *dev);
+/* The number of GPUs this process can see; 0 without CUDA or without a driver. */
+int device_count_cuda(void);
+
+/* Memory of the device, 64-byte aligned at least, not initialised. bytes = 0 gives a pointer that
+   may be freed but not used. */
+status device_alloc(const device *dev, int64_t bytes, void **memory);
+/* Accepts NULL. */
+void device_free(const device *dev, void *memory);
+
+/* Copies between host and device memory, ordered with the device's stream; *_to_host returns when
+   the data are there. */
+status device_from_host(const device *dev, void *to, const void *from_host, int64_t bytes);
+status device_to_host(const device *dev, void *to_host, const void *from, int64_t bytes);
+status device_copy(const device *dev, void *to, const void *from, int64_t bytes);
+status device_zero(const device *dev, void *memory, int64_t bytes);
+/* Waits until all work given to the device is done and reports its failures. */
+status device_synchronize(const device *dev);
+
+#endif

@@ -1,0 +1,26 @@
+/* device_impl.h: the table behind a device; for core/ only. */
+#ifndef MTIP_DEVICE_IMPL_H
+#define MTIP_DEVICE_IMPL_H
+
+#include "core/device.h"
+
+typedef struct device_table {
+    device_kind kind;
+    void (*destroy)(device *dev);
+    status (*alloc)(const device *dev, int64_t bytes, void **memory);
+    void (*free)(const device *dev, void *memory);
+    status (*from_host)(const device *dev, void *to, const void *from_host, int64_t bytes);
+    status (*to_host)(const device *dev, void *to_host, const void *from, int64_t bytes);
+    status (*copy)(const device *dev, void *to, const void *from, int64_t bytes);
+    status (*zero)(const device *dev, void *memory, int64_t bytes);
+    status (*synchronize)(const device *dev);
+} device_table;
+
+struct device {
+    const device_table *table;
+    int n_threads;
+    int ordinal;  /* of the GPU, -1 on the CPU */
+    void *stream; /* cudaStream_t, owned */
+};
+
+#endif

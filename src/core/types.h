@@ -1,0 +1,33 @@
+/* types.h: the two precisions, chosen at run time from one set of sources.
+
+   A file that computes in `real` is compiled twice, with and without MTIP_SINGLE, keeps all its
+   functions static and exports one table of function pointers named PRECISE(table).  Code that
+   holds such tables works on `void *` arrays of reals and passes scalars as double. */
+#ifndef MTIP_TYPES_H
+#define MTIP_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum precision { PRECISION_SINGLE, PRECISION_DOUBLE } precision;
+
+/* Bytes of one real number. */
+static inline size_t real_size(precision p)
+{
+    return p == PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+}
+
+#ifdef MTIP_SINGLE
+typedef float real;
+#define PRECISE(name)  name##_single
+#define REAL_EPSILON   1.1920929e-7
+#define REAL_PRECISION PRECISION_SINGLE
+#else
+typedef double real;
+#define PRECISE(name)  name##_double
+#define REAL_EPSILON   2.220446049250313e-16
+#define REAL_PRECISION PRECISION_DOUBLE
+#endif
+
+#endif
