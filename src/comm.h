@@ -30,6 +30,9 @@ int comm_size(const comm *c);
 int comm_node_rank(const comm *c);
 int comm_node_size(const comm *c);
 
+/* Makes messages of at most n elements, for tests of the chunking. */
+void comm_limit_chunk(comm *c, int64_t n);
+
 /* OK if every rank is OK; else, on all ranks, the worst rank's code, and its message with
    "rank N: " in front. */
 status comm_agree(comm *c, status mine);

@@ -16,7 +16,8 @@ static status cpu_alloc(const device *dev, int64_t bytes, void **memory)
     (void)dev;
     size_t size = ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     *memory = aligned_alloc(ALIGNMENT, size);
-    if (!*memory) FAIL(STATUS_RESOURCE, "cannot allocate %.3f GiB of host memory", (double)bytes / 0x1p30);
+    if (!*memory)
+        FAIL(STATUS_RESOURCE, "cannot allocate %.3f GiB of host memory", (double)bytes / 0x1p30);
     return STATUS_OK;
 }
 
@@ -46,7 +47,7 @@ static status cpu_synchronize(const device *dev)
     return STATUS_OK;
 }
 
-static const device_table cpu_table = {DEVICE_CPU, cpu_destroy, cpu_alloc, cpu_free,        cpu_copy,
+static const device_table cpu_table = {DEVICE_CPU, cpu_destroy, cpu_alloc, cpu_free,       cpu_copy,
                                        cpu_copy,   cpu_copy,    cpu_zero,  cpu_synchronize};
 
 status device_create_cpu(int n_threads, device **created)

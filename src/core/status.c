@@ -33,6 +33,13 @@ status status_prefix(status code, const char *format, ...)
     return code;
 }
 
+status status_adopt(status code, const char *other_place, const char *other_message)
+{
+    snprintf(message, sizeof message, "%s", other_message);
+    snprintf(place, sizeof place, "%s", other_place);
+    return code;
+}
+
 const char *status_message(void)
 {
     return message;

@@ -8,18 +8,18 @@
 #define MTIP_STATUS_H
 
 /*  name        exit  meaning */
-#define STATUS_LIST(X)                                                                             \
-    X(OK, 0, "done")                                                                               \
-    X(INTERNAL, 1, "internal error")                                                               \
-    X(USAGE, 2, "usage error")                                                                     \
-    X(CONFIG, 3, "config error")                                                                   \
-    X(INPUT, 4, "input data error")                                                                \
-    X(RESOURCE, 5, "not enough resources")                                                         \
-    X(OUTPUT, 6, "output error")                                                                   \
-    X(NUMERIC, 7, "numerical error")                                                               \
-    X(PARALLEL, 8, "MPI or peer error")                                                            \
-    X(INVALID, 1, "invalid argument")                                                              \
-    X(UNSUPPORTED, 5, "not supported by this build")                                               \
+#define STATUS_LIST(X)                               \
+    X(OK, 0, "done")                                 \
+    X(INTERNAL, 1, "internal error")                 \
+    X(USAGE, 2, "usage error")                       \
+    X(CONFIG, 3, "config error")                     \
+    X(INPUT, 4, "input data error")                  \
+    X(RESOURCE, 5, "not enough resources")           \
+    X(OUTPUT, 6, "output error")                     \
+    X(NUMERIC, 7, "numerical error")                 \
+    X(PARALLEL, 8, "MPI or peer error")              \
+    X(INVALID, 1, "invalid argument")                \
+    X(UNSUPPORTED, 5, "not supported by this build") \
     X(STOPPED, 85, "stopped early with a good checkpoint")
 
 #define STATUS_ENUM(name, exit_code, text) STATUS_##name,
@@ -27,23 +27,25 @@ typedef enum
 #ifdef __clang__
     __attribute__((warn_unused_result))
 #endif
-    status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT } status;
+    status {
+        STATUS_LIST(STATUS_ENUM) STATUS_COUNT
+    } status;
 #undef STATUS_ENUM
 
 #define FAIL(code, ...) return status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status try_status = (call);                                                                \
-        if (try_status != STATUS_OK) return try_status;                                            \
+#define TRY(call)                                       \
+    do {                                                \
+        status try_status = (call);                     \
+        if (try_status != STATUS_OK) return try_status; \
     } while (0)
 
 /* For functions that own something: they declare `status result = STATUS_OK;`, end in a label
    that frees, and return result. */
-#define TRY_OR(label, call)                                                                        \
-    do {                                                                                           \
-        result = (call);                                                                           \
-        if (result != STATUS_OK) goto label;                                                       \
+#define TRY_OR(label, call)                  \
+    do {                                     \
+        result = (call);                     \
+        if (result != STATUS_OK) goto label; \
     } while (0)
 
 /* Stores the place and the sentence in the thread's message and returns code. */
@@ -56,6 +58,9 @@ const char *status_place(void);
 
 /* Puts "prefix: " before the stored message; returns code, so that it can stand in a TRY. */
 status status_prefix(status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Makes another rank's or thread's message this thread's own; returns code. */
+status status_adopt(status code, const char *other_place, const char *other_message);
 
 int status_exit_code(status code);
 const char *status_text(status code);

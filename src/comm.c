@@ -1,0 +1,259 @@
+#include "comm.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct comm {
+    MPI_Comm mpi;
+    int rank, size;
+    int node_rank, node_size;
+    int64_t chunk; /* most elements in one message */
+};
+
+enum { PLACE_SIZE = 256, MESSAGE_SIZE = 4096 };
+
+static status mpi_check(int code, const char *call, const char *file, int line)
+{
+    if (code == MPI_SUCCESS) return STATUS_OK;
+    char text[MPI_MAX_ERROR_STRING] = "unknown";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return status_fail(STATUS_PARALLEL, file, line, "%.40s failed: %s", call, text);
+}
+
+#define MPI_TRY(call) TRY(mpi_check((call), #call, __FILE__, __LINE__))
+
+static MPI_Datatype mpi_type(comm_type type)
+{
+    switch (type) {
+    case COMM_INT64:
+        return MPI_INT64_T;
+    case COMM_SINGLE:
+        return MPI_FLOAT;
+    case COMM_DOUBLE:
+        return MPI_DOUBLE;
+    case COMM_BYTE:
+        break;
+    }
+    return MPI_BYTE;
+}
+
+static int64_t type_size(comm_type type)
+{
+    static const int64_t sizes[] = {1, 8, 4, 8};
+    return sizes[type];
+}
+
+/* Fills in what a struct with a valid communicator can know. */
+static status comm_describe(comm *c)
+{
+    c->chunk = 1 << 28;
+    MPI_TRY(MPI_Comm_set_errhandler(c->mpi, MPI_ERRORS_RETURN));
+    MPI_TRY(MPI_Comm_rank(c->mpi, &c->rank));
+    MPI_TRY(MPI_Comm_size(c->mpi, &c->size));
+    MPI_Comm node;
+    MPI_TRY(MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node));
+    MPI_TRY(MPI_Comm_rank(node, &c->node_rank));
+    MPI_TRY(MPI_Comm_size(node, &c->node_size));
+    MPI_TRY(MPI_Comm_free(&node));
+    return STATUS_OK;
+}
+
+status comm_start(int *argc, char ***argv, comm **world)
+{
+    *world = NULL;
+    int provided = 0;
+    MPI_TRY(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
+    comm *c = calloc(1, sizeof *c);
+    if (!c) FAIL(STATUS_RESOURCE, "out of host memory");
+    c->mpi = MPI_COMM_WORLD;
+    *world = c;
+    if (provided < MPI_THREAD_FUNNELED)
+        FAIL(STATUS_RESOURCE, "the MPI library gives thread level %d, funneled (%d) is needed",
+             provided, MPI_THREAD_FUNNELED);
+    return comm_describe(c);
+}
+
+void comm_finish(comm *world)
+{
+    if (!world) return;
+    free(world);
+    MPI_Finalize();
+}
+
+void comm_abort(comm *c, int exit_code)
+{
+    MPI_Abort(c ? c->mpi : MPI_COMM_WORLD, exit_code);
+}
+
+status comm_split(comm *c, int color, comm **part)
+{
+    *part = NULL;
+    comm *made = calloc(1, sizeof *made);
+    if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
+    status result = mpi_check(MPI_Comm_split(c->mpi, color, c->rank, &made->mpi), "MPI_Comm_split",
+                              __FILE__, __LINE__);
+    if (result == STATUS_OK) result = comm_describe(made);
+    if (result != STATUS_OK) {
+        free(made);
+        return result;
+    }
+    made->chunk = c->chunk;
+    *part = made;
+    return STATUS_OK;
+}
+
+void comm_destroy(comm *part)
+{
+    if (!part) return;
+    MPI_Comm_free(&part->mpi);
+    free(part);
+}
+
+int comm_rank(const comm *c)
+{
+    return c->rank;
+}
+
+int comm_size(const comm *c)
+{
+    return c->size;
+}
+
+int comm_node_rank(const comm *c)
+{
+    return c->node_rank;
+}
+
+int comm_node_size(const comm *c)
+{
+    return c->node_size;
+}
+
+void comm_limit_chunk(comm *c, int64_t n)
+{
+    c->chunk = n;
+}
+
+status comm_agree(comm *c, status mine)
+{
+    int failed = mine == STATUS_OK ? c->size : c->rank;
+    int first = 0;
+    MPI_TRY(MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, c->mpi));
+    if (first == c->size) return STATUS_OK;
+    int code = mine;
+    char place[PLACE_SIZE], message[MESSAGE_SIZE];
+    snprintf(place, sizeof place, "%s", status_place());
+    if (c->size > 1)
+        snprintf(message, sizeof message, "rank %d: %s", c->rank, status_message());
+    else
+        snprintf(message, sizeof message, "%s", status_message());
+    MPI_TRY(MPI_Bcast(&code, 1, MPI_INT, first, c->mpi));
+    MPI_TRY(MPI_Bcast(place, PLACE_SIZE, MPI_CHAR, first, c->mpi));
+    MPI_TRY(MPI_Bcast(message, MESSAGE_SIZE, MPI_CHAR, first, c->mpi));
+    return status_adopt((status)code, place, message);
+}
+
+status comm_barrier(comm *c)
+{
+    MPI_TRY(MPI_Barrier(c->mpi));
+    return STATUS_OK;
+}
+
+/* Calls body for every piece of at most chunk elements: `at` points to it, `n` is its count. */
+#define FOR_CHUNKS(c, data, count, type, at, n, body)                           \
+    for (int64_t done_ = 0; done_ < (count); done_ += (c)->chunk) {             \
+        char *at = (char *)(data) + done_ * type_size(type);                    \
+        int n = (int)((count)-done_ < (c)->chunk ? (count)-done_ : (c)->chunk); \
+        body;                                                                   \
+    }
+
+status comm_broadcast(comm *c, void *data, int64_t count, comm_type type, int root)
+{
+    FOR_CHUNKS(c, data, count, type, at, n, MPI_TRY(MPI_Bcast(at, n, mpi_type(type), root, c->mpi)))
+    return STATUS_OK;
+}
+
+static status reduce_all(comm *c, void *data, int64_t count, comm_type type, MPI_Op op)
+{
+    FOR_CHUNKS(c, data, count, type, at, n,
+               MPI_TRY(MPI_Allreduce(MPI_IN_PLACE, at, n, mpi_type(type), op, c->mpi)))
+    return STATUS_OK;
+}
+
+status comm_sum(comm *c, void *data, int64_t count, comm_type type)
+{
+    return reduce_all(c, data, count, type, MPI_SUM);
+}
+
+status comm_max(comm *c, void *data, int64_t count, comm_type type)
+{
+    return reduce_all(c, data, count, type, MPI_MAX);
+}
+
+status comm_share(comm *c, void *data, const int64_t counts[], comm_type type)
+{
+    int64_t start = 0;
+    for (int r = 0; r < c->size; r++) {
+        TRY(comm_broadcast(c, (char *)data + start * type_size(type), counts[r], type, r));
+        start += counts[r];
+    }
+    return STATUS_OK;
+}
+
+static status send_chunks(comm *c, const void *data, int64_t count, comm_type type, int to)
+{
+    FOR_CHUNKS(c, data, count, type, at, n, MPI_TRY(MPI_Send(at, n, mpi_type(type), to, 0, c->mpi)))
+    return STATUS_OK;
+}
+
+static status receive_chunks(comm *c, void *data, int64_t count, comm_type type, int from)
+{
+    FOR_CHUNKS(c, data, count, type, at, n,
+               MPI_TRY(MPI_Recv(at, n, mpi_type(type), from, 0, c->mpi, MPI_STATUS_IGNORE)))
+    return STATUS_OK;
+}
+
+status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, int root)
+{
+    int64_t start = 0;
+    for (int r = 0; r < c->size; r++) {
+        char *at = (char *)data + start * type_size(type);
+        if (r == c->rank && r != root) TRY(send_chunks(c, at, counts[r], type, root));
+        if (r != root && c->rank == root) TRY(receive_chunks(c, at, counts[r], type, r));
+        start += counts[r];
+    }
+    return STATUS_OK;
+}
+
+status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[], comm_type type,
+                    int root)
+{
+    if (c->rank != root) return receive_chunks(c, mine, counts[c->rank], type, root);
+    int64_t start = 0;
+    for (int r = 0; r < c->size; r++) {
+        const char *at = (const char *)all + start * type_size(type);
+        if (r == root)
+            memcpy(mine, at, (size_t)(counts[r] * type_size(type)));
+        else
+            TRY(send_chunks(c, at, counts[r], type, r));
+        start += counts[r];
+    }
+    return STATUS_OK;
+}
+
+status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type)
+{
+    int64_t start = 0;
+    for (int r = 0; r < c->size; r++) {
+        char *part = (char *)all + start * type_size(type);
+        FOR_CHUNKS(c, part, counts[r], type, at, n,
+                   MPI_TRY(MPI_Reduce(c->rank == r ? MPI_IN_PLACE : (void *)at, at, n,
+                                      mpi_type(type), MPI_SUM, r, c->mpi)))
+        if (r == c->rank) memcpy(mine, part, (size_t)(counts[r] * type_size(type)));
+        start += counts[r];
+    }
+    return STATUS_OK;
+}
