@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 2048 };
+enum { MESSAGE_SIZE = 8192 };
 
 static _Thread_local char message[MESSAGE_SIZE];
 static _Thread_local char place[256];
