@@ -12,16 +12,16 @@
 typedef struct fft fft;
 
 typedef enum fft_kind {
-    FFT_FORWARD,  /* complex to complex, exp(-i..) */
-    FFT_BACKWARD, /* complex to complex, exp(+i..) */
+    FFT_FORWARD,      /* complex to complex, exp(-i..) */
+    FFT_BACKWARD,     /* complex to complex, exp(+i..) */
     FFT_REAL_FORWARD, /* real to half complex, exp(-i..) */
     FFT_REAL_BACKWARD /* half complex to real, exp(+i..); its input is destroyed */
 } fft_kind;
 
 /* Thread safe. in and out of fft_run must be 64-byte aligned (device_alloc gives such memory), and
    be the same pointer exactly if in_place. Real transforms are out of place only. */
-status fft_create(const device *dev, precision precision, fft_kind kind, int dim,
-                  const int64_t size[], int64_t batch, bool in_place, fft **plan);
+status fft_create(const device *dev, precision p, fft_kind kind, int dim, const int64_t size[],
+                  int64_t batch, bool in_place, fft **plan);
 status fft_run(const fft *plan, void *in, void *out);
 /* Accepts NULL. */
 void fft_destroy(fft *plan);

@@ -45,12 +45,12 @@ typedef struct nufft_options {
 /* What a plan decided, and what it keeps. */
 typedef struct nufft_info {
     int dim;
-    int width;           /* of the spreading kernel, in fine-grid cells */
-    double upsampling;   /* the one chosen */
-    int64_t fine[3];     /* fine grid sizes */
-    double expected;     /* estimated relative l2 error */
-    int64_t bytes;       /* memory kept by the plan, points included */
-    int64_t n_points;    /* of the last set_points */
+    int width;         /* of the spreading kernel, in fine-grid cells */
+    double upsampling; /* the one chosen */
+    int64_t fine[3];   /* fine grid sizes */
+    double expected;   /* estimated relative l2 error */
+    int64_t bytes;     /* memory kept by the plan, points included */
+    int64_t n_points;  /* of the last set_points */
 } nufft_info;
 
 /* Seconds spent in the stages since the plan was made (or nufft_reset_times). */

@@ -1,0 +1,25 @@
+/* fft_impl.h: the table behind a transform, one for each kind of device; for nufft/fft*.c only. */
+#ifndef NUFFT_FFT_IMPL_H
+#define NUFFT_FFT_IMPL_H
+
+#include "nufft/fft.h"
+
+typedef struct fft_problem {
+    precision precision;
+    fft_kind kind;
+    int dim;
+    int64_t size[3]; /* 1 beyond dim */
+    int64_t batch;
+    bool in_place;
+} fft_problem;
+
+typedef struct fft_table {
+    status (*create)(const device *dev, const fft_problem *problem, void **state);
+    status (*run)(const void *state, void *in, void *out);
+    void (*destroy)(void *state); /* accepts NULL */
+} fft_table;
+
+extern const fft_table fft_table_cpu;
+extern const fft_table fft_table_cuda; /* says "unsupported" in a build without CUDA */
+
+#endif

@@ -1,0 +1,246 @@
+/* nufft.c: checks, sizes and the three steps, for any backend and precision.
+
+   status nufft_create(...)
+       static status check_arguments(...)
+       static status choose(...)          kernel width and fine grid
+           static bool try_width(...)
+   status nufft_forward(...)              insert, fft, interpolate
+   status nufft_adjoint(...)              spread, fft, extract */
+#include "nufft/nufft_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "nufft/fft.h"
+
+struct nufft {
+    nufft_setup setup;
+    const nufft_backend *backend;
+    void *state;
+    double *factors[3];
+    nufft_info info;
+    nufft_times times;
+};
+
+static const double LOWEST_TOLERANCE[] = {[PRECISION_SINGLE] = 1e-4, [PRECISION_DOUBLE] = 1e-8};
+
+static status check_arguments(int dim, const int64_t modes[], const nufft_options *o)
+{
+    if (dim < 1 || dim > 3) FAIL(STATUS_INVALID, "dim is %d, not 1, 2 or 3", dim);
+    for (int d = 0; d < dim; d++)
+        if (modes[d] < 1) FAIL(STATUS_INVALID, "modes[%d] is %lld", d, (long long)modes[d]);
+    if (o->precision != PRECISION_SINGLE && o->precision != PRECISION_DOUBLE)
+        FAIL(STATUS_INVALID, "precision is %d", (int)o->precision);
+    if (!(o->tolerance > 0)) FAIL(STATUS_INVALID, "tolerance is %g, not above 0", o->tolerance);
+    if (o->upsampling != 0 && o->upsampling != 2 && o->upsampling != 1.25)
+        FAIL(STATUS_INVALID, "upsampling is %g, not 2, 1.25 or 0", o->upsampling);
+    if (o->upsampling == 1.25 && o->tolerance < LOWEST_TOLERANCE[o->precision])
+        FAIL(STATUS_INVALID, "tolerance %g cannot be reached with upsampling 1.25 (limit %g)",
+             o->tolerance, LOWEST_TOLERANCE[o->precision]);
+    if (o->sign < -1 || o->sign > 1) FAIL(STATUS_INVALID, "sign is %d, not 1 or -1", o->sign);
+    if (o->batch < 0) FAIL(STATUS_INVALID, "batch is %d", o->batch);
+    return STATUS_OK;
+}
+
+/* Everything later is indexed in int64, so that these bounds keep every product far from
+   overflow. */
+static status check_sizes(const nufft_setup *s, precision p)
+{
+    double numbers = 2.0 * (double)s->batch;
+    for (int d = 0; d < s->dim; d++) {
+        if (s->fine[d] > INT32_MAX / 2)
+            FAIL(STATUS_RESOURCE, "modes[%d] is %lld, above what a plan can index", d,
+                 (long long)s->modes[d]);
+        numbers *= (double)s->fine[d];
+    }
+    double bytes = numbers * (double)real_size(p);
+    if (bytes > 0x1p56) FAIL(STATUS_RESOURCE, "the fine grid would take %.3g GiB", bytes / 0x1p30);
+    return STATUS_OK;
+}
+
+/* The error that rounding makes: a few units in the last place in the transforms, raised by what
+   the deconvolution amplifies. */
+static double rounding_error(const nufft_setup *s, precision p)
+{
+    double amplified = 1;
+    for (int d = 0; d < s->dim; d++)
+        amplified *= sqrt(s->factors[d][s->modes[d] / 2] / s->factors[d][0]);
+    return 2 * (p == PRECISION_SINGLE ? 0x1p-24 : 0x1p-53) * amplified;
+}
+
+/* Makes the kernel of this width and the fine grid; `larger` asks for the next larger smooth
+   sizes. Returns the expected error. */
+static double try_width(nufft_setup *s, int width, double sigma, bool larger)
+{
+    window_make(width, sigma, &s->window);
+    double sum = 0;
+    for (int d = 0; d < s->dim; d++) {
+        double least = ceil(sigma * (double)s->modes[d]);
+        int64_t n = least < 2.0 * width ? 2 * width : (int64_t)least;
+        s->fine[d] = fft_good_size(n, true);
+        if (larger) s->fine[d] = fft_good_size(s->fine[d] + 1, true);
+        double error = window_error(&s->window, s->modes[d], s->fine[d]);
+        sum += error * error;
+    }
+    return sqrt(sum);
+}
+
+/* The estimate is a mean over points and modes: a given transform may do a little worse. */
+static const double MARGIN = 0.85;
+
+static int widest(precision p, double sigma)
+{
+    if (p == PRECISION_DOUBLE) return WINDOW_MAX_WIDTH;
+    return sigma < 2 ? 9 : 8;
+}
+
+/* The narrowest kernel that reaches the tolerance, if need be on a fine grid a little larger than
+   sigma times the modes: that costs less than a wider kernel. Returns the expected error. */
+static double choose(nufft_setup *s, precision p, double tolerance, double sigma)
+{
+    double error = 1;
+    for (int width = 2; width <= widest(p, sigma); width++) {
+        for (int larger = 0; larger < 2; larger++) {
+            error = try_width(s, width, sigma, larger);
+            if (error <= MARGIN * tolerance) return error;
+            if (error > 3 * tolerance) break;
+        }
+    }
+    return error;
+}
+
+static status make_factors(nufft *plan)
+{
+    nufft_setup *s = &plan->setup;
+    for (int d = 0; d < s->dim; d++) {
+        plan->factors[d] = malloc(sizeof(double) * (size_t)(s->modes[d] / 2 + 1));
+        if (!plan->factors[d]) FAIL(STATUS_RESOURCE, "out of host memory");
+        window_factors(&s->window, s->modes[d], s->fine[d], plan->factors[d]);
+        s->factors[d] = plan->factors[d];
+    }
+    return STATUS_OK;
+}
+
+static const nufft_backend *backend_for(const device *dev, precision p)
+{
+    if (device_kind_of(dev) == DEVICE_CPU)
+        return p == PRECISION_SINGLE ? &nufft_cpu_single : &nufft_cpu_double;
+    return p == PRECISION_SINGLE ? &nufft_cuda_single : &nufft_cuda_double;
+}
+
+static status prepare(nufft *plan, const nufft_options *o)
+{
+    nufft_setup *s = &plan->setup;
+    for (int d = 0; d < s->dim; d++) /* bounded before any loop over them */
+        if (s->modes[d] > INT32_MAX / 4)
+            FAIL(STATUS_RESOURCE, "modes[%d] is %lld, above what a plan can index", d,
+                 (long long)s->modes[d]);
+    double sigma = o->upsampling == 1.25 ? 1.25 : 2;
+    double error = choose(s, o->precision, o->tolerance, sigma);
+    TRY(check_sizes(s, o->precision));
+    TRY(make_factors(plan));
+    plan->info = (nufft_info){.dim = s->dim, .width = s->window.width, .upsampling = sigma};
+    for (int d = 0; d < 3; d++)
+        plan->info.fine[d] = s->fine[d];
+    plan->info.expected = hypot(error, rounding_error(s, o->precision));
+    return plan->backend->create(s, &plan->state);
+}
+
+status nufft_create(const device *dev, int dim, const int64_t modes[], const nufft_options *options,
+                    nufft **plan)
+{
+    *plan = NULL;
+    TRY(check_arguments(dim, modes, options));
+    nufft *p = calloc(1, sizeof *p);
+    if (!p) FAIL(STATUS_RESOURCE, "out of host memory");
+    p->backend = backend_for(dev, options->precision);
+    p->setup = (nufft_setup){.dev = dev,
+                             .dim = dim,
+                             .modes = {1, 1, 1},
+                             .fine = {1, 1, 1},
+                             .batch = options->batch ? options->batch : 1,
+                             .sign = options->sign < 0 ? -1 : 1,
+                             .real = options->real};
+    for (int d = 0; d < dim; d++)
+        p->setup.modes[d] = modes[d];
+    status result = prepare(p, options);
+    if (result != STATUS_OK) {
+        nufft_destroy(p);
+        return result;
+    }
+    *plan = p;
+    return STATUS_OK;
+}
+
+void nufft_destroy(nufft *plan)
+{
+    if (!plan) return;
+    plan->backend->destroy(plan->state);
+    for (int d = 0; d < 3; d++)
+        free(plan->factors[d]);
+    free(plan);
+}
+
+/* Adds the time since *since to *stage and moves *since on. */
+static void stage_done(const nufft *plan, double *since, double *stage)
+{
+    double now = plan->backend->clock(plan->state);
+    *stage += now - *since;
+    *since = now;
+}
+
+status nufft_set_points(nufft *plan, int64_t n, const void *const coordinates[])
+{
+    if (n < 0) FAIL(STATUS_INVALID, "the number of points is %lld", (long long)n);
+    if ((double)n * (double)plan->setup.batch > 0x1p52)
+        FAIL(STATUS_RESOURCE, "%lld points are too many", (long long)n);
+    double since = plan->backend->clock(plan->state);
+    plan->info.n_points = 0;
+    TRY(plan->backend->set_points(plan->state, n, coordinates));
+    plan->info.n_points = n;
+    stage_done(plan, &since, &plan->times.set_points);
+    return STATUS_OK;
+}
+
+status nufft_forward(nufft *plan, const void *modes, void *values)
+{
+    const nufft_backend *b = plan->backend;
+    if (plan->info.n_points == 0) return STATUS_OK;
+    double since = b->clock(plan->state);
+    TRY(b->insert(plan->state, modes));
+    stage_done(plan, &since, &plan->times.deconvolve);
+    TRY(b->fft(plan->state, false));
+    stage_done(plan, &since, &plan->times.fft);
+    TRY(b->interpolate(plan->state, values));
+    stage_done(plan, &since, &plan->times.interpolate);
+    return STATUS_OK;
+}
+
+status nufft_adjoint(nufft *plan, const void *values, void *modes)
+{
+    const nufft_backend *b = plan->backend;
+    double since = b->clock(plan->state);
+    TRY(b->spread(plan->state, values));
+    stage_done(plan, &since, &plan->times.spread);
+    TRY(b->fft(plan->state, true));
+    stage_done(plan, &since, &plan->times.fft);
+    TRY(b->extract(plan->state, modes));
+    stage_done(plan, &since, &plan->times.deconvolve);
+    return STATUS_OK;
+}
+
+void nufft_get_info(const nufft *plan, nufft_info *info)
+{
+    *info = plan->info;
+    info->bytes = plan->backend->bytes(plan->state);
+}
+
+void nufft_get_times(const nufft *plan, nufft_times *times)
+{
+    *times = plan->times;
+}
+
+void nufft_reset_times(nufft *plan)
+{
+    plan->times = (nufft_times){0};
+}
