@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "nearest.h"
+#include "text.h"
 
 const config_section config_sections[] = {
 #define SECTION(name, meaning) {#name, meaning},
@@ -61,37 +61,44 @@ const config_key *config_key_of(const config *c, const void *setting)
     return NULL;
 }
 
-/* Keeps the candidate if it is nearer to word than what was there before. */
-static void keep_nearer(const char *word, const char *candidate, const char **best, int *distance)
+static void unknown_section(const char *name, char message[CONFIG_VALUE_MESSAGE])
 {
-    int d = nearest_distance(word, candidate);
-    if (d >= *distance) return;
-    *distance = d;
-    *best = candidate;
-}
-
-const char *config_section_nearest(const char *section)
-{
-    const char *best = NULL;
-    int distance = nearest_limit(section) + 1;
+    text_nearest search = text_nearest_start(name);
+    const char *with = NULL; /* a section that has a key of this name */
     for (int i = 0; i < config_n_sections; i++)
-        keep_nearer(section, config_sections[i].name, &best, &distance);
-    return best;
+        text_nearest_offer(&search, config_sections[i].name);
+    for (int i = 0; i < CONFIG_N_KEYS && !with; i++)
+        if (strcmp(config_keys[i].name, name) == 0) with = config_keys[i].section;
+    int used = snprintf(message, CONFIG_VALUE_MESSAGE, "unknown section '%s'", name);
+    size_t room = CONFIG_VALUE_MESSAGE - (size_t)used;
+    if (search.best)
+        snprintf(message + used, room, ", did you mean '%s'?", search.best);
+    else if (with)
+        snprintf(message + used, room, "; it is a key of '%s', indent it below '%s:'", with, with);
+    else
+        snprintf(message + used, room, "; mtip --help-config lists all");
 }
 
-const char *config_key_nearest(const char *section, const char *name)
+void config_unknown(const char *section, const char *name, char message[CONFIG_VALUE_MESSAGE])
 {
-    const char *best = NULL;
-    int distance = nearest_limit(name) + 1;
-    for (int i = 0; i < CONFIG_N_KEYS; i++)
-        if (strcmp(config_keys[i].section, section) == 0)
-            keep_nearer(name, config_keys[i].name, &best, &distance);
-    return best;
-}
-
-const char *config_section_with(const char *name)
-{
-    for (int i = 0; i < CONFIG_N_KEYS; i++)
-        if (strcmp(config_keys[i].name, name) == 0) return config_keys[i].section;
-    return NULL;
+    if (!name || !config_section_find(section)) {
+        unknown_section(section, message);
+        return;
+    }
+    text_nearest search = text_nearest_start(name);
+    const char *with = NULL;
+    for (int i = 0; i < CONFIG_N_KEYS; i++) {
+        const config_key *key = &config_keys[i];
+        if (strcmp(key->section, section) == 0) text_nearest_offer(&search, key->name);
+        if (strcmp(key->name, name) == 0 && !with) with = key->section;
+    }
+    int used =
+        snprintf(message, CONFIG_VALUE_MESSAGE, "unknown key '%s' in section '%s'", name, section);
+    size_t room = CONFIG_VALUE_MESSAGE - (size_t)used;
+    if (with)
+        snprintf(message + used, room, ", did you mean the one in section '%s'?", with);
+    else if (search.best)
+        snprintf(message + used, room, ", did you mean '%s'?", search.best);
+    else
+        snprintf(message + used, room, "; mtip --help-config lists all");
 }

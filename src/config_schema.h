@@ -36,13 +36,11 @@ const config_key *config_key_find(const char *section, const char *name);
 /* The key whose value is at this address in c. */
 const config_key *config_key_of(const config *c, const void *setting);
 
-/* The nearest name, or NULL if none is near: of a section, of a key in a section. */
-const char *config_section_nearest(const char *section);
-const char *config_key_nearest(const char *section, const char *name);
-/* A section that has a key of exactly this name, or NULL. */
-const char *config_section_with(const char *name);
-
 enum { CONFIG_VALUE_MESSAGE = 512 };
+
+/* What to say about a name that is not known: the nearest one, or where it belongs.  name NULL: the
+   section is not known. */
+void config_unknown(const char *section, const char *name, char message[CONFIG_VALUE_MESSAGE]);
 
 /* Sets the value from text, `quoted` if it stood in quotes. False, with one sentence in message, if
    it is not one. */
@@ -55,10 +53,19 @@ void config_type_write(const config_key *key, FILE *file);
 void config_value_default(const config_key *key, config *c);
 bool config_value_equal(const config_key *key, const config *a, const config *b);
 
-/* The first byte of text that is not UTF-8 or not a character YAML allows, NULL if there is none. */
-const char *config_bad_character(const char *text, size_t size);
+/* All errors of a load, as text. */
+enum { CONFIG_MAX_ERRORS = 20 };
+typedef struct config_errors {
+    char text[7680];
+    size_t used;
+    int n_file, n_sets; /* also those beyond the ones in text */
+} config_errors;
 
-/* A copy of text fit for a message: at most 40 bytes, no control characters. */
-const char *config_shown(const char *text, char shown[64]);
+/* Adds "where: message", unless there are enough. */
+void config_errors_add(config_errors *errors, const char *where, const char *message);
+
+/* Reads a file of `size` bytes, with a 0 after them, into *out, which holds its path and the
+   defaults. */
+void config_read_yaml(const char *text, size_t size, config *out, config_errors *errors);
 
 #endif

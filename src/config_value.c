@@ -1,61 +1,11 @@
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config_schema.h"
-
-/* Length of the UTF-8 sequence that starts with this byte, 0 if none does. */
-static int sequence_length(unsigned char first)
-{
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first < 0xE0) return 2;
-    if (first >= 0xE0 && first < 0xF0) return 3;
-    return first >= 0xF0 && first < 0xF5 ? 4 : 0;
-}
-
-/* YAML 1.1, section 5.1; and nothing that UTF-8 could write shorter. */
-static bool is_printable(uint32_t code, int length)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < least[length]) return false;
-    if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
-    if (code < 0xA0) return code < 0x7F || code == 0x85;
-    return code < 0xD800 || (code >= 0xE000 && code < 0xFFFE) ||
-           (code >= 0x10000 && code < 0x110000);
-}
-
-const char *config_bad_character(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size;) {
-        int length = sequence_length((unsigned char)text[i]);
-        if (length == 0 || size - i < (size_t)length) return text + i;
-        uint32_t code = (unsigned char)text[i] & (length == 1 ? 0x7FU : 0xFFU >> (length + 1));
-        for (int k = 1; k < length; k++) {
-            unsigned char byte = (unsigned char)text[i + (size_t)k];
-            if ((byte & 0xC0) != 0x80) return text + i;
-            code = code << 6 | (byte & 0x3FU);
-        }
-        if (!is_printable(code, length)) return text + i;
-        i += (size_t)length;
-    }
-    return NULL;
-}
-
-const char *config_shown(const char *text, char shown[64])
-{
-    size_t n = strnlen(text, 41);
-    bool cut = n > 40;
-    if (cut) n = 40;
-    while (cut && n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
-        n--; /* not in the middle of a UTF-8 character */
-    for (size_t i = 0; i < n; i++)
-        shown[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7F ? '?' : text[i];
-    strcpy(shown + n, cut ? "..." : "");
-    return shown;
-}
+#include "text.h"
 
 /* The words of a key, one after another: returns what follows the one written, NULL at the end. */
 static const char *next_word(const char *words, char word[32])
@@ -96,64 +46,19 @@ static const char *range_text(const config_key *key, char text[128])
     return text;
 }
 
-static const char *skip_digits(const char *p)
-{
-    while (isdigit((unsigned char)*p))
-        p++;
-    return p;
-}
-
-/* Passes over [+-]? (0 | [1-9][0-9]*)?, the digits counted; NULL at a leading zero. */
-static const char *skip_integer(const char *text, ptrdiff_t *n_digits)
-{
-    const char *digits = text + (*text == '+' || *text == '-');
-    const char *end = skip_digits(digits);
-    *n_digits = end - digits;
-    return *n_digits > 1 && *digits == '0' ? NULL : end;
-}
-
-/* Nothing but digits may stand there, so that 12x8, 128.5, 0x80 and 0128 are no integers ... */
-static bool is_integer(const char *text)
-{
-    ptrdiff_t n_digits = 0;
-    const char *end = skip_integer(text, &n_digits);
-    return end && *end == 0 && n_digits > 0;
-}
-
-/* ... and nan, inf and 0x1p3 no reals: digits (. digits)? ([eE] [+-]? digits)?. */
-static bool is_real(const char *text)
-{
-    ptrdiff_t n_digits = 0;
-    const char *p = skip_integer(text, &n_digits);
-    if (!p) return false;
-    if (*p == '.') {
-        const char *fraction = p + 1;
-        p = skip_digits(fraction);
-        n_digits += p - fraction;
-    }
-    if (n_digits == 0) return false;
-    if (*p == 'e' || *p == 'E') {
-        p += 1 + (p[1] == '+' || p[1] == '-');
-        if (!isdigit((unsigned char)*p)) return false;
-        p = skip_digits(p);
-    }
-    return *p == 0;
-}
-
 static bool parse_int(const config_key *key, const char *text, void *value, char *message)
 {
     char shown[64];
     char range[128];
-    if (!is_integer(text))
+    int64_t number = 0;
+    text_number result = text_int64(text, &number);
+    if (result == TEXT_NUMBER_NOT)
         return wrong(message, "'%s' is not an integer; write digits only, such as %" PRId64,
-                     config_shown(text, shown), key->initial_int);
-    errno = 0;
-    long long number = strtoll(text, NULL, 10);
-    if (errno == ERANGE || number < key->min_int || number > key->max_int)
-        return wrong(message, "%s is out of range; it must be %s", config_shown(text, shown),
+                     text_shown(text, shown), key->initial_int);
+    if (result != TEXT_NUMBER_OK || number < key->min_int || number > key->max_int)
+        return wrong(message, "%s is out of range; it must be %s", text_shown(text, shown),
                      range_text(key, range));
-    int64_t whole = number;
-    memcpy(value, &whole, sizeof whole);
+    memcpy(value, &number, sizeof number);
     return true;
 }
 
@@ -161,13 +66,13 @@ static bool parse_real(const config_key *key, const char *text, void *value, cha
 {
     char shown[64];
     char range[128];
-    if (!is_real(text))
+    double number = 0;
+    text_number result = text_double(text, &number);
+    if (result == TEXT_NUMBER_NOT)
         return wrong(message, "'%s' is not a number; write one such as %g or 1e-6",
-                     config_shown(text, shown), key->initial_real);
-    errno = 0;
-    double number = strtod(text, NULL);
-    if (errno == ERANGE || !(number >= key->min_real && number <= key->max_real))
-        return wrong(message, "%s is out of range; it must be %s", config_shown(text, shown),
+                     text_shown(text, shown), key->initial_real);
+    if (result != TEXT_NUMBER_OK || !(number >= key->min_real && number <= key->max_real))
+        return wrong(message, "%s is out of range; it must be %s", text_shown(text, shown),
                      range_text(key, range));
     memcpy(value, &number, sizeof number);
     return true;
@@ -179,7 +84,7 @@ static bool parse_bool(const char *text, void *value, char *message)
     bool yes = strcmp(text, "true") == 0;
     if (!yes && strcmp(text, "false") != 0)
         return wrong(message, "'%s' is neither true nor false; write one of them",
-                     config_shown(text, shown));
+                     text_shown(text, shown));
     memcpy(value, &yes, sizeof yes);
     return true;
 }
@@ -199,7 +104,7 @@ static bool parse_word(const config_key *key, const char *text, void *value, cha
     for (const char *p = key->words; (p = next_word(p, word)) && used < sizeof list - 40;)
         used += (size_t)sprintf(list + used, "%s%s", used ? " | " : "", word);
     return wrong(message, "'%s' is not one of the words it can be; write %s",
-                 config_shown(text, shown), list);
+                 text_shown(text, shown), list);
 }
 
 /* Appends to out (at *used) the value of the variable whose "${NAME}" starts at text; returns what
@@ -211,7 +116,7 @@ static const char *expand_variable(const char *text, char *out, size_t *used, ch
     size_t n = strcspn(text + 2, "}");
     if (text[2 + n] != '}' || n == 0 || n >= sizeof name) {
         wrong(message, "'%s' starts a variable that does not end; write ${NAME}",
-              config_shown(text, shown));
+              text_shown(text, shown));
         return NULL;
     }
     memcpy(name, text + 2, n);
@@ -219,7 +124,7 @@ static const char *expand_variable(const char *text, char *out, size_t *used, ch
     const char *value = getenv(name);
     if (!value) {
         wrong(message, "the environment variable %s is not set; set it or write the value",
-              config_shown(name, shown));
+              text_shown(name, shown));
         return NULL;
     }
     size_t length = strnlen(value, CONFIG_TEXT_SIZE);
@@ -246,7 +151,7 @@ static bool parse_text(const char *text, char *value, char *message)
     if (used >= CONFIG_TEXT_SIZE)
         return wrong(message, "the text is longer than %d bytes; shorten it", CONFIG_TEXT_SIZE - 1);
     out[used] = 0;
-    if (strpbrk(out, "\n\r\t") || config_bad_character(out, used))
+    if (strpbrk(out, "\n\r\t") || text_bad_character(out, used))
         return wrong(message, "the text has a control character or is not UTF-8; remove it");
     memcpy(value, out, used + 1);
     return true;

@@ -1,0 +1,246 @@
+#include "cli.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "text.h"
+
+/* Options of every command. */
+static const cli_option common_options[] = {
+    {"--set", "SECTION.KEY=VALUE", "change a setting; may be repeated, the last counts"},
+    {"--quiet", NULL, "(-q) warnings and errors only"},
+    {"--verbose", NULL, "(-v) more lines"},
+    {"--help", NULL, "(-h) this text; after a command, the command's"},
+    {"--help-config", NULL, "all settings, as a config file with their defaults"},
+    {"--version", NULL, "the version"},
+    {NULL, NULL, NULL}};
+
+enum { OPTION_SET, OPTION_QUIET, OPTION_VERBOSE, OPTION_HELP, OPTION_HELP_CONFIG, OPTION_VERSION };
+
+static int option_find(const cli_option *options, const char *name, size_t length)
+{
+    for (int i = 0; options && options[i].name; i++)
+        if (strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+static const command *command_find(const char *name)
+{
+    for (int i = 0; i < n_commands; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static status unknown_command(const char *name)
+{
+    text_nearest search = text_nearest_start(name);
+    char shown[64];
+    for (int i = 0; i < n_commands; i++)
+        text_nearest_offer(&search, commands[i].name);
+    text_shown(name, shown);
+    if (search.best)
+        FAIL(STATUS_USAGE, "unknown command '%s', did you mean '%s'?", shown, search.best);
+    FAIL(STATUS_USAGE, "unknown command '%s'; mtip --help lists them", shown);
+}
+
+static status unknown_option(const cli *c, const char *name)
+{
+    const cli_option *own = c->command ? c->command->options : NULL;
+    text_nearest search = text_nearest_start(name);
+    char shown[64];
+    for (int i = 0; own && own[i].name; i++)
+        text_nearest_offer(&search, own[i].name);
+    for (int i = 0; common_options[i].name; i++)
+        text_nearest_offer(&search, common_options[i].name);
+    text_shown(name, shown);
+    if (search.best)
+        FAIL(STATUS_USAGE, "unknown option '%s', did you mean '%s'?", shown, search.best);
+    FAIL(STATUS_USAGE, "unknown option '%s'; mtip %s%s--help lists them", shown,
+         c->command ? c->command->name : "", c->command ? " " : "");
+}
+
+static void take_common(cli *c, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_SET:
+        c->sets[c->n_sets++] = value;
+        break;
+    case OPTION_QUIET:
+        c->level = LOG_WARNING;
+        break;
+    case OPTION_VERBOSE:
+        c->level = LOG_DEBUG;
+        break;
+    case OPTION_HELP:
+        c->wish = CLI_HELP;
+        break;
+    case OPTION_HELP_CONFIG:
+        c->wish = CLI_HELP_CONFIG;
+        break;
+    default:
+        c->wish = CLI_VERSION;
+        break;
+    }
+}
+
+/* Takes the option argv[*i], and the value after it. */
+static status take_option(cli *c, int argc, char *const argv[], int *i)
+{
+    const char *name = argv[*i];
+    if (strcmp(name, "-h") == 0) name = "--help";
+    if (strcmp(name, "-q") == 0) name = "--quiet";
+    if (strcmp(name, "-v") == 0) name = "--verbose";
+    size_t length = strcspn(name, "=");
+    const cli_option *options = c->command ? c->command->options : NULL;
+    int own = option_find(options, name, length);
+    if (own < 0) options = common_options;
+    int option = own < 0 ? option_find(options, name, length) : own;
+    if (option < 0) return unknown_option(c, argv[*i]);
+    const char *value = name[length] ? name + length + 1 : NULL;
+    if (!options[option].value) {
+        if (value) FAIL(STATUS_USAGE, "option %s takes no value", options[option].name);
+        value = "";
+    } else if (!value) {
+        if (*i + 1 >= argc)
+            FAIL(STATUS_USAGE, "option %s needs a value; write %s %s", options[option].name,
+                 options[option].name, options[option].value);
+        value = argv[++*i];
+    }
+    if (own < 0)
+        take_common(c, option, value);
+    else
+        c->values[own] = value;
+    return STATUS_OK;
+}
+
+static status check_arguments(const cli *c)
+{
+    const command *of = c->command;
+    if (!of) FAIL(STATUS_USAGE, "no command; mtip --help lists them");
+    if (c->n_arguments < of->min_arguments)
+        FAIL(STATUS_USAGE, "an argument is missing; write mtip %s %s", of->name, of->arguments);
+    if (of->max_arguments >= 0 && c->n_arguments > of->max_arguments)
+        FAIL(STATUS_USAGE, "one argument too many, '%s'; write mtip %s %s",
+             c->arguments[of->max_arguments], of->name, of->arguments);
+    return STATUS_OK;
+}
+
+status cli_parse(int argc, char *const argv[], cli *c)
+{
+    memset(c, 0, sizeof *c);
+    c->level = LOG_INFO;
+    c->arguments = calloc((size_t)argc + 1, sizeof *c->arguments);
+    c->sets = calloc((size_t)argc + 1, sizeof *c->sets);
+    if (!c->arguments || !c->sets) FAIL(STATUS_RESOURCE, "not enough memory for the command line");
+    bool options = true;
+    for (int i = 1; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && argv[i][0] == '-' && argv[i][1]) {
+            TRY(take_option(c, argc, argv, &i));
+        } else if (!c->command) {
+            c->command = command_find(argv[i]);
+            if (!c->command) return unknown_command(argv[i]);
+        } else {
+            c->arguments[c->n_arguments++] = argv[i];
+        }
+    }
+    return c->wish == CLI_RUN ? check_arguments(c) : STATUS_OK;
+}
+
+void cli_finish(cli *c)
+{
+    free(c->arguments);
+    free(c->sets);
+}
+
+status cli_load(cli *c)
+{
+    const char *path = c->command->takes_config ? c->arguments[0] : NULL;
+    TRY(config_load(path, c->n_sets, c->sets, &c->config));
+    return path ? config_check(&c->config, c->command->use) : STATUS_OK;
+}
+
+const char *cli_option_text(const cli *c, const char *name)
+{
+    int option = option_find(c->command->options, name, strlen(name));
+    assert(option >= 0 && option < CLI_MAX_OPTIONS);
+    return c->values[option];
+}
+
+bool cli_option_given(const cli *c, const char *name)
+{
+    return cli_option_text(c, name) != NULL;
+}
+
+status cli_option_int(const cli *c, const char *name, int64_t otherwise, int64_t min, int64_t max,
+                      int64_t *number)
+{
+    const char *text = cli_option_text(c, name);
+    *number = otherwise;
+    if (!text) return STATUS_OK;
+    if (text_int64(text, number) != TEXT_NUMBER_OK || *number < min || *number > max)
+        FAIL(STATUS_USAGE, "%s is '%s'; it must be an integer %" PRId64 " .. %" PRId64, name, text,
+             min, max);
+    return STATUS_OK;
+}
+
+status cli_option_real(const cli *c, const char *name, double otherwise, double min, double max,
+                       double *number)
+{
+    const char *text = cli_option_text(c, name);
+    *number = otherwise;
+    if (!text) return STATUS_OK;
+    if (text_double(text, number) != TEXT_NUMBER_OK || *number < min || *number > max)
+        FAIL(STATUS_USAGE, "%s is '%s'; it must be a number %g .. %g", name, text, min, max);
+    return STATUS_OK;
+}
+
+static void print_options(const cli_option *options, FILE *file)
+{
+    for (int i = 0; options && options[i].name; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", options[i].name,
+                 options[i].value ? options[i].value : "");
+        fprintf(file, "  %-26s %s\n", left, options[i].meaning);
+    }
+}
+
+static void print_exit_codes(FILE *file)
+{
+    fprintf(file, "\nexit codes:\n");
+    for (int i = 0; i < STATUS_COUNT; i++) {
+        bool again = false;
+        for (int k = 0; k < i; k++)
+            again = again || status_exit_code((status)k) == status_exit_code((status)i);
+        if (!again)
+            fprintf(file, "  %2d  %s\n", status_exit_code((status)i), status_text((status)i));
+    }
+}
+
+void cli_help(const cli *c, FILE *file)
+{
+    if (c->command) {
+        fprintf(file, "usage: mtip %s %s [OPTION]...\n\n%s\n\noptions:\n", c->command->name,
+                c->command->arguments, c->command->meaning);
+        print_options(c->command->options, file);
+        print_options(common_options, file);
+        return;
+    }
+    fprintf(file,
+            "usage: mtip COMMAND [ARGUMENT | OPTION]...\n\n"
+            "Single-particle X-ray imaging: from diffraction images to the electron density.\n"
+            "\ncommands:\n");
+    for (int i = 0; i < n_commands; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].arguments);
+        fprintf(file, "  %-26s %s\n", left, commands[i].meaning);
+    }
+    fprintf(file, "\noptions:\n");
+    print_options(common_options, file);
+    print_exit_codes(file);
+}

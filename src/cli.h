@@ -1,0 +1,72 @@
+/* cli.h: the command line, parsed.
+
+   mtip [OPTION...] COMMAND [ARGUMENT | OPTION]...  Options are "--name VALUE", "--name=VALUE" or a
+   flag; "--" ends them.  Those of every command (--set, -q, -v, --help) are handled here, those of
+   one command are lines of its table in commands.c, read with cli_option and its kin. */
+#ifndef MTIP_CLI_H
+#define MTIP_CLI_H
+
+#include "config.h"
+#include "core/log.h"
+
+typedef struct cli cli;
+typedef struct comm comm;
+
+typedef struct cli_option {
+    const char *name;    /* "--truth" */
+    const char *value;   /* what --help calls its value, "FILE"; NULL: a flag */
+    const char *meaning; /* for --help */
+} cli_option;
+
+typedef struct command {
+    const char *name;                 /* "simulate" */
+    const char *arguments;            /* for --help, "CONFIG" */
+    const char *meaning;              /* for --help, one line */
+    int min_arguments, max_arguments; /* max -1: any number */
+    bool takes_config;                /* the first argument is a config, loaded into cli.config */
+    config_use use;                   /* what config_check is asked */
+    bool parallel;                    /* run under MPI */
+    const cli_option *options;        /* of this command alone, ended by a NULL name; or NULL */
+
+    /* Collective over world (NULL unless parallel).  Returns the same code on all ranks, by
+       comm_agree, or STATUS_PARALLEL. */
+    status (*run)(const cli *c, comm *world);
+} command;
+
+typedef enum cli_wish { CLI_RUN, CLI_HELP, CLI_HELP_CONFIG, CLI_VERSION } cli_wish;
+
+enum { CLI_MAX_OPTIONS = 32 };
+
+struct cli {
+    cli_wish wish;
+    const command *command; /* NULL: none was named */
+    log_level level;
+    int n_arguments; /* after the command, options aside; the config is number 0 */
+    const char **arguments;
+    int n_sets; /* of --set */
+    const char **sets;
+    const char *values[CLI_MAX_OPTIONS]; /* of command->options, NULL: not given, "": a flag */
+    config config;
+};
+
+/* Parses main's arguments; c->command may be known even when it fails, with STATUS_USAGE.  The
+   strings stay argv's.  Frees nothing on failure: cli_finish does. */
+status cli_parse(int argc, char *const argv[], cli *c);
+void cli_finish(cli *c);
+
+/* Loads and checks c->config if the command takes one. */
+status cli_load(cli *c);
+
+/* The value of one of the command's options, NULL if not given ("" for a flag that is). */
+const char *cli_option_text(const cli *c, const char *name);
+bool cli_option_given(const cli *c, const char *name);
+/* Numbers, `otherwise` if not given; STATUS_USAGE if it is no number or out of min .. max. */
+status cli_option_int(const cli *c, const char *name, int64_t otherwise, int64_t min, int64_t max,
+                      int64_t *number);
+status cli_option_real(const cli *c, const char *name, double otherwise, double min, double max,
+                       double *number);
+
+/* Help on c->command, or on the program. */
+void cli_help(const cli *c, FILE *file);
+
+#endif

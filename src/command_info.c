@@ -1,0 +1,94 @@
+/* `mtip info`: the build, its libraries, and which rank is where. */
+#include <hdf5.h>
+#include <mpi.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include "build_info.h"
+#include "commands.h"
+#include "core/device.h"
+
+typedef struct rank_facts {
+    char host[64];
+    int node_rank, n_cpus, n_threads, n_gpus;
+} rank_facts;
+
+static void line(const char *name, const char *text)
+{
+    printf("%-12s %s\n", name, *text ? text : "not found when built");
+}
+
+/* The first line only: Open MPI's takes the whole page. */
+static void print_mpi(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return;
+    text[strcspn(text, ",\n")] = 0;
+    line("MPI", text);
+}
+
+static void print_build(void)
+{
+    char text[64];
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    printf("%-12s %s, %s\n", "mtip", BUILD_VERSION, BUILD_COMMIT);
+    printf("%-12s %s, %s, %s\n", "compiler", BUILD_COMPILER, BUILD_TYPE, BUILD_FLAGS);
+    line("CUDA", strcmp(BUILD_CUDA, "ON") == 0 ? "yes" : "no");
+    print_mpi();
+    if (H5get_libversion(&major, &minor, &release) >= 0) {
+        snprintf(text, sizeof text, "%u.%u.%u", major, minor, release);
+        line("HDF5", text);
+    }
+    line("FFTW", BUILD_FFTW);
+    line("OpenBLAS", BUILD_BLAS);
+    line("xraylib", BUILD_XRAYLIB);
+    line("libyaml", yaml_get_version_string());
+    snprintf(text, sizeof text, "%d (%d threads by default)", _OPENMP, omp_get_max_threads());
+    line("OpenMP", text);
+}
+
+static rank_facts describe(const comm *world)
+{
+    rank_facts facts = {.node_rank = comm_node_rank(world)};
+    cpu_set_t cpus;
+    if (gethostname(facts.host, sizeof facts.host - 1) != 0) strcpy(facts.host, "?");
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) facts.n_cpus = CPU_COUNT(&cpus);
+    facts.n_threads = omp_get_max_threads();
+    facts.n_gpus = device_count_cuda();
+    return facts;
+}
+
+status command_info(const cli *c, comm *world)
+{
+    (void)c;
+    int n = comm_size(world);
+    int rank = comm_rank(world);
+    rank_facts *all = calloc((size_t)n, sizeof *all);
+    int64_t *counts = calloc((size_t)n, sizeof *counts);
+    status result = STATUS_OK;
+    if (!all || !counts)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "no memory for %d ranks", n);
+    TRY_OR(done, comm_agree(world, result));
+    all[rank] = describe(world);
+    for (int i = 0; i < n; i++)
+        counts[i] = (int64_t)sizeof *all;
+    TRY_OR(done, comm_gather(world, all, counts, COMM_BYTE, 0));
+    if (rank != 0) goto done;
+    print_build();
+    printf("\n%6s  %-24s %9s %5s %8s %5s\n", "rank", "host", "node rank", "CPUs", "threads",
+           "GPUs");
+    for (int i = 0; i < n; i++)
+        printf("%6d  %-24s %9d %5d %8d %5d\n", i, all[i].host, all[i].node_rank, all[i].n_cpus,
+               all[i].n_threads, all[i].n_gpus);
+done:
+    free(all);
+    free(counts);
+    return result;
+}

@@ -1,0 +1,14 @@
+#include "commands.h"
+
+/* clang-format off */
+const command commands[] = {
+    {.name = "check", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "read the settings, check them against each other, print what follows; run nothing",
+     .takes_config = true, .use = CONFIG_FOR_ANY, .run = command_check},
+    {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
+     .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",
+     .parallel = true, .run = command_info},
+};
+/* clang-format on */
+
+const int n_commands = (int)(sizeof commands / sizeof commands[0]);

@@ -1,0 +1,19 @@
+/* commands.h: the subcommands, and what each does.
+
+   To add one: write `status command_name(const cli *c, comm *world)` in src/command_name.c, add the
+   file to src/CMakeLists.txt, a prototype here and a line to the table in commands.c. */
+#ifndef MTIP_COMMANDS_H
+#define MTIP_COMMANDS_H
+
+#include "cli.h"
+#include "comm.h"
+
+extern const command commands[];
+extern const int n_commands;
+
+/* Prints what the settings amount to: resolution, voxel, box, references. */
+status command_check(const cli *c, comm *world);
+/* Prints the build, the libraries and the ranks with their hosts. */
+status command_info(const cli *c, comm *world);
+
+#endif
