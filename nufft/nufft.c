@@ -85,8 +85,13 @@ static double try_width(nufft_setup *s, int width, double sigma, bool larger)
     return sqrt(sum);
 }
 
-/* The estimate is a mean over points and modes: a given transform may do a little worse. */
-static const double MARGIN = 0.85;
+/* The estimate is a mean over points and modes: a given transform may do a little worse, and the
+   more so the fewer modes it has. */
+static double margin(const nufft_setup *s)
+{
+    double n = (double)s->modes[0] * (double)s->modes[1] * (double)s->modes[2];
+    return n < 1000 ? 0.6 : 0.8;
+}
 
 static int widest(precision p, double sigma)
 {
@@ -102,7 +107,7 @@ static double choose(nufft_setup *s, precision p, double tolerance, double sigma
     for (int width = 2; width <= widest(p, sigma); width++) {
         for (int larger = 0; larger < 2; larger++) {
             error = try_width(s, width, sigma, larger);
-            if (error <= MARGIN * tolerance) return error;
+            if (error <= margin(s) * tolerance) return error;
             if (error > 3 * tolerance) break;
         }
     }

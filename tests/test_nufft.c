@@ -1,0 +1,76 @@
+/* test_nufft.c: the NUFFT on the CPU. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nufft_case.h"
+#include "nufft_suite.h"
+
+/* Both results of a case on n_threads threads, one after the other. */
+static double *results_on(int n_threads, const nufft_case *c, int64_t *n)
+{
+    device *dev;
+    assert_int_equal(device_create_cpu(n_threads, &dev), STATUS_OK);
+    case_data d;
+    case_data_make(c, 77, &d);
+    nufft *plan = case_plan(dev, c);
+    case_set_points(dev, c, &d, plan);
+    double *forward = case_forward(dev, c, &d, plan), *adjoint = case_adjoint(dev, c, &d, plan);
+    int64_t n_forward = 2 * d.n_points * d.batch, n_adjoint = 2 * d.n_modes * d.batch;
+    *n = n_forward + n_adjoint;
+    double *both = malloc(sizeof(double) * (size_t)*n);
+    assert_non_null(both);
+    memcpy(both, forward, sizeof(double) * (size_t)n_forward);
+    memcpy(both + n_forward, adjoint, sizeof(double) * (size_t)n_adjoint);
+    free(forward), free(adjoint);
+    case_data_free(&d);
+    nufft_destroy(plan);
+    device_destroy(dev);
+    return both;
+}
+
+static void gives_the_same_bits_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 24; k++) {
+        nufft_case c = {k / 8 + 1,
+                        {k < 8    ? 3000
+                         : k < 16 ? 70
+                                  : 20,
+                         60, 18},
+                        20000,
+                        k % 8 < 3   ? POINTS_RANDOM
+                        : k % 8 < 6 ? POINTS_EWALD
+                                    : POINTS_CELL,
+                        {.precision = k % 2 ? PRECISION_DOUBLE : PRECISION_SINGLE,
+                         .tolerance = k % 2 ? 1e-9 : 1e-4,
+                         .real = k / 2 % 2,
+                         .batch = 1 + k % 3}};
+        int64_t n;
+        double *one = results_on(1, &c, &n);
+        for (int threads = 2; threads <= 5; threads += 1) {
+            double *more = results_on(threads, &c, &n);
+            if (memcmp(one, more, sizeof(double) * (size_t)n) != 0)
+                fail_msg("case %d differs on %d threads", k, threads);
+            free(more);
+        }
+        free(one);
+    }
+}
+
+int main(void)
+{
+    device *dev;
+    if (device_create_cpu(2, &dev) != STATUS_OK) return 1;
+    int failed = nufft_suite(dev, "nufft on the CPU");
+    device_destroy(dev);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gives_the_same_bits_on_any_number_of_threads),
+    };
+    return cmocka_run_group_tests_name("nufft threads", tests, NULL, NULL) || failed ? 1 : 0;
+}
