@@ -1,0 +1,43 @@
+#!/bin/sh
+# The program as its user sees it: exit codes, what goes to stdout and what to stderr.
+# Usage: test_program.sh MTIP
+mtip=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+# expect CODE STREAM TEXT ARGUMENT...: exits with CODE, and STREAM (out or err) holds TEXT.
+expect() {
+  code=$1 stream=$2 text=$3
+  shift 3
+  "$mtip" "$@" >"$work/out" 2>"$work/err"
+  got=$?
+  if [ $got -ne "$code" ] || ! grep -qF -- "$text" "$work/$stream"; then
+    echo "mtip $*: exit code $got, expected $code and on std$stream: $text"
+    cat "$work/out" "$work/err"
+    failed=1
+  fi
+}
+printf 'grid:\n  size: 45\n  diameter: 70\n' >"$work/good.yaml"
+printf 'grid:\n  size: 12x8\n' >"$work/bad.yaml"
+
+expect 0 out 'commands:' --help
+expect 0 out 'usage: mtip check CONFIG' check --help
+expect 0 out 'mtip 0.' --version
+expect 0 out 'size: 41' --help-config
+expect 2 err "unknown command 'chekc', did you mean 'check'?" chekc
+expect 2 err 'no command' -q
+expect 0 out 'particle        70 A' check "$work/good.yaml"
+expect 3 err 'good.yaml:2:3: grid.size is 45 voxels' check "$work/good.yaml" --set grid.diameter=90
+expect 3 err 'bad.yaml:2:9: grid.size' check "$work/bad.yaml"
+expect 2 err '--set grid.size=x' check "$work/good.yaml" --set grid.size=x
+expect 3 err 'a directory' check "$work"
+expect 0 out 'HDF5' info
+SLURM_STEP_NUM_TASKS=4 expect 5 err 'srun --mpi=pmix' info
+
+# The config it prints is one it reads, and says the same.
+"$mtip" --help-config >"$work/default.yaml"
+expect 0 out 'references' check "$work/default.yaml"
+# Results that cannot be written are a failure.
+"$mtip" --help >/dev/full 2>/dev/null
+[ $? -eq 6 ] || { echo "writing to a full disk did not exit with 6"; failed=1; }
+exit $failed
