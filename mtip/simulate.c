@@ -1,0 +1,161 @@
+#include "mtip/simulate.h"
+
+#include "mtip/random.h"
+#include "mtip/rotation.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Images whose intensities are held at once. */
+enum { BATCH = 64 };
+
+struct simulate {
+    simulate_settings settings;
+    const detector *det;
+    const scatter *sc;
+    double flux, mean, mean_used;
+};
+
+/* Photons per unit of flux and |F|^2. */
+static double pixel_gain(const detector *det, int64_t p)
+{
+    double r_e = PHYSICS_ELECTRON_RADIUS;
+    return r_e * r_e * det->polarization[p] * det->solid_angle[p];
+}
+
+/* Mean photons at unit flux, from orientations that cover SO(3) evenly. */
+static status measure_means(simulate *sim)
+{
+    enum { N = SIMULATE_MEAN_ORIENTATIONS };
+    int64_t n_pixels = sim->det->n_pixels;
+    double quaternions[4 * N];
+    double *intensities = malloc(sizeof *intensities * N * (size_t)n_pixels);
+    if (!intensities)
+        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", N, (long long)n_pixels);
+    rotation_cover(N, 0, N, NULL, quaternions);
+    scatter_intensities(sim->sc, quaternions, N, intensities);
+    for (int64_t p = 0; p < n_pixels; p++) {
+        double sum = 0;
+        for (int i = 0; i < N; i++)
+            sum += intensities[i * n_pixels + p];
+        double photons = pixel_gain(sim->det, p) * sum / N;
+        sim->mean += photons;
+        if (sim->det->mask[p]) sim->mean_used += photons;
+    }
+    free(intensities);
+    return STATUS_OK;
+}
+
+static status set_flux(simulate *sim)
+{
+    const simulate_settings *set = &sim->settings;
+    TRY(measure_means(sim));
+    if (!(sim->mean > 0))
+        FAIL(STATUS_NUMERIC, "the particle scatters no photons into the detector");
+    sim->flux = set->photons_per_image > 0 ? set->photons_per_image / sim->mean : set->flux;
+    sim->mean *= sim->flux;
+    sim->mean_used *= sim->flux;
+    /* float counts are exact up to 2^24, and random_poisson ends at 1e15 */
+    if (!isfinite(sim->mean) || sim->mean > 1e15)
+        FAIL(STATUS_INVALID, "%g photons per image are too many", sim->mean);
+    return STATUS_OK;
+}
+
+status simulate_create(const detector *det, const scatter *sc, const simulate_settings *settings,
+                       simulate **created)
+{
+    *created = NULL;
+    if (scatter_n_pixels(sc) != det->n_pixels)
+        FAIL(STATUS_INVALID, "form factors of %lld pixels for a detector of %lld",
+             (long long)scatter_n_pixels(sc), (long long)det->n_pixels);
+    simulate *sim = calloc(1, sizeof *sim);
+    if (!sim) FAIL(STATUS_RESOURCE, "no memory for the simulation");
+    sim->settings = *settings;
+    sim->det = det;
+    sim->sc = sc;
+    status result = set_flux(sim);
+    if (result == STATUS_OK)
+        *created = sim;
+    else
+        free(sim);
+    return result;
+}
+
+void simulate_destroy(simulate *sim)
+{
+    free(sim);
+}
+
+double simulate_flux(const simulate *sim)
+{
+    return sim->flux;
+}
+
+double simulate_mean_photons(const simulate *sim)
+{
+    return sim->mean;
+}
+
+double simulate_mean_photons_used(const simulate *sim)
+{
+    return sim->mean_used;
+}
+
+double simulate_guinier_photons(double flux, double n_electrons, double wavelength, double gyration)
+{
+    double per_electron = PHYSICS_ELECTRON_RADIUS * n_electrons * wavelength / gyration;
+    return 3 / (4 * acos(-1)) * flux * per_electron * per_electron;
+}
+
+void simulate_orientation(const simulate *sim, int64_t index, double quaternion[4])
+{
+    random_stream stream;
+    random_start(&stream, sim->settings.seed, RANDOM_ORIENTATION, (uint64_t)index, 0);
+    double u[3];
+    for (int d = 0; d < 3; d++)
+        u[d] = random_uniform(&stream);
+    rotation_uniform(u, quaternion);
+}
+
+double simulate_fluence(const simulate *sim, int64_t index)
+{
+    random_stream stream;
+    random_start(&stream, sim->settings.seed, RANDOM_FLUENCE, (uint64_t)index, 0);
+    return 1 + sim->settings.fluence_jitter * (2 * random_uniform(&stream) - 1);
+}
+
+static void count_photons(const simulate *sim, int64_t index, const double *intensities,
+                          float *image)
+{
+    double scale = sim->flux * simulate_fluence(sim, index);
+    for (int64_t p = 0; p < sim->det->n_pixels; p++) {
+        double mean = sim->det->mask[p] ? scale * pixel_gain(sim->det, p) * intensities[p] : 0;
+        if (sim->settings.noise) {
+            random_stream stream;
+            random_start(&stream, sim->settings.seed, RANDOM_PHOTONS, (uint64_t)index, (uint64_t)p);
+            image[p] = (float)random_poisson(&stream, mean);
+        } else {
+            image[p] = (float)mean;
+        }
+    }
+}
+
+status simulate_images(const simulate *sim, int64_t first, int64_t count, float *images)
+{
+    int64_t n_pixels = sim->det->n_pixels;
+    double *intensities = malloc(sizeof *intensities * BATCH * (size_t)n_pixels);
+    if (!intensities)
+        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", BATCH, (long long)n_pixels);
+    for (int64_t begin = 0; begin < count; begin += BATCH) {
+        int64_t n = count - begin < BATCH ? count - begin : BATCH;
+        double quaternions[4 * BATCH];
+        for (int64_t i = 0; i < n; i++)
+            simulate_orientation(sim, first + begin + i, quaternions + 4 * i);
+        scatter_intensities(sim->sc, quaternions, n, intensities);
+#pragma omp parallel for
+        for (int64_t i = 0; i < n; i++)
+            count_photons(sim, first + begin + i, intensities + i * n_pixels,
+                          images + (begin + i) * n_pixels);
+    }
+    free(intensities);
+    return STATUS_OK;
+}
