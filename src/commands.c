@@ -8,6 +8,9 @@ const command commands[] = {
     {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
      .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",
      .parallel = true, .run = command_info},
+    {.name = "simulate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "make a data set of diffraction images of a molecule, with known truth",
+     .takes_config = true, .use = CONFIG_FOR_SIMULATE, .parallel = true, .run = command_simulate},
 };
 /* clang-format on */
 

@@ -15,5 +15,7 @@ extern const int n_commands;
 status command_check(const cli *c, comm *world);
 /* Prints the build, the libraries and the ranks with their hosts. */
 status command_info(const cli *c, comm *world);
+/* Makes a data set of diffraction images with known truth (simulate.output). */
+status command_simulate(const cli *c, comm *world);
 
 #endif

@@ -1,0 +1,263 @@
+/* `mtip simulate`: a molecule, a beam and a detector make a data set with known truth. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "core/log.h"
+#include "dataset.h"
+#include "molecule.h"
+#include "mtip/simulate.h"
+
+/* Images are computed in rounds that all ranks share and written in pieces of PIECE: the calls that
+   write the file are the same for any number of ranks, and so are its bytes. */
+enum { PIECE = 64, ROUND_BYTES = 16 << 20, MAX_ROUND_BYTES = 512 << 20 };
+
+typedef struct job {
+    const config *config;
+    comm *world;
+    atom *atoms;
+    int64_t n_atoms;
+    scatter_settings scattering;
+    scatter_size size;
+    detector *det;
+    scatter *sc;
+    simulate *sim;
+    dataset_writer *writer; /* on rank 0 */
+    float *images;          /* of a round */
+    int64_t *counts;        /* of floats, by rank */
+    int64_t n_round;        /* images */
+} job;
+
+/* Rank 0 reads, all get the atoms. */
+static status load_atoms(job *j)
+{
+    const config *c = j->config;
+    const molecule_settings settings = {c->molecule.hydrogens, c->molecule.waters,
+                                        c->molecule.assembly, c->molecule.b_factor};
+    molecule *mol = NULL;
+    status mine = STATUS_OK;
+    if (comm_rank(j->world) == 0) mine = molecule_read(c->molecule.file, &settings, &mol);
+    TRY(comm_agree(j->world, mine));
+    if (mol) j->n_atoms = mol->n_atoms;
+    TRY(comm_broadcast(j->world, &j->n_atoms, 1, COMM_INT64, 0));
+    if (mol) {
+        j->atoms = mol->atoms;
+        mol->atoms = NULL;
+        molecule_destroy(mol);
+    } else {
+        j->atoms = malloc((size_t)j->n_atoms * sizeof *j->atoms);
+        if (!j->atoms)
+            mine = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "no memory for %lld atoms",
+                               (long long)j->n_atoms);
+    }
+    TRY(comm_agree(j->world, mine));
+    return comm_broadcast(j->world, j->atoms, j->n_atoms * (int64_t)sizeof *j->atoms, COMM_BYTE, 0);
+}
+
+static polarization polarization_of(const config *c)
+{
+    switch (c->beam.polarization) {
+    case CONFIG_POLARIZATION_HORIZONTAL:
+        return POLARIZATION_HORIZONTAL;
+    case CONFIG_POLARIZATION_VERTICAL:
+        return POLARIZATION_VERTICAL;
+    default:
+        return POLARIZATION_NONE;
+    }
+}
+
+static status make_detector(job *j)
+{
+    const config *c = j->config;
+    const detector_settings settings = {
+        .n_rows = (int)c->detector.pixels,
+        .n_cols = (int)c->detector.pixels,
+        .pixel_size = 1e-3 * c->detector.pixel_size,
+        .distance = 1e-3 * c->detector.distance,
+        .wavelength = PHYSICS_HC / c->beam.photon_energy,
+        .polarized = polarization_of(c),
+        .stop_pixels = (int)c->detector.beam_stop,
+    };
+    return detector_create(&settings, &j->det);
+}
+
+/* Photons per square metre of a focus that is evenly lit. */
+static double beam_flux(const config *c)
+{
+    double radius = 0.5e-6 * c->beam.focus_diameter;
+    return c->beam.photons_per_pulse / (acos(-1) * radius * radius);
+}
+
+static status make_simulation(job *j)
+{
+    const config *c = j->config;
+    const simulate_settings settings = {
+        .seed = (uint64_t)c->simulate.seed,
+        .flux = beam_flux(c),
+        .photons_per_image = c->simulate.photons_per_image,
+        .fluence_jitter = c->simulate.fluence_jitter,
+        .noise = c->simulate.noise == CONFIG_NOISE_POISSON,
+    };
+    j->scattering =
+        (scatter_settings){c->beam.photon_energy, c->molecule.dispersion, c->molecule.absorption};
+    j->size = scatter_measure(j->atoms, j->n_atoms);
+    TRY(make_detector(j));
+    TRY(scatter_create(j->atoms, j->n_atoms, j->det->s, j->det->n_pixels, &j->scattering, &j->sc));
+    return simulate_create(j->det, j->sc, &settings, &j->sim);
+}
+
+static void report_sampling(const job *j)
+{
+    const detector_settings *set = &j->det->settings;
+    double pixels = set->wavelength * set->distance / (set->pixel_size * j->size.diameter);
+    log_info("sampling: %.2f pixels per speckle (wavelength x distance / (pixel size x diameter))",
+             pixels);
+    if (pixels < 1)
+        log_warning("%.2f pixels per speckle do not hold all of the particle's intensity: make "
+                    "detector.pixel_size smaller or detector.distance larger",
+                    pixels);
+}
+
+static void report(const job *j)
+{
+    const detector *det = j->det;
+    double edge = detector_s_edge(det), corner = detector_s_corner(det);
+    double flux = simulate_flux(j->sim), mean = simulate_mean_photons(j->sim);
+    log_info("particle: %lld atoms, %.0f electrons, diameter %.1f A, radius of gyration %.1f A",
+             (long long)j->n_atoms, j->size.n_electrons, j->size.diameter, j->size.gyration);
+    log_info("detector: %lld pixels, wavelength %.4f A, |s| up to %.5f 1/A at the edge (full "
+             "period %.2f A) and %.5f 1/A at the corner (%.2f A)",
+             (long long)det->n_pixels, det->settings.wavelength, edge, 1 / edge, corner,
+             1 / corner);
+    report_sampling(j);
+    log_info("photons: %.4g per image on the whole detector, %.4g outside the beam stop, at %.4g "
+             "photons/um^2 (Guinier's estimate without a detector's edge: %.4g)",
+             mean, simulate_mean_photons_used(j->sim), 1e-12 * flux,
+             simulate_guinier_photons(flux, j->size.n_electrons, det->settings.wavelength,
+                                      j->size.gyration));
+    if (mean < 1)
+        log_warning("%.3g photons per image: most images will be empty. Raise "
+                    "beam.photons_per_pulse or lower beam.focus_diameter",
+                    mean);
+}
+
+static status allocate_round(job *j)
+{
+    int n_ranks = comm_size(j->world);
+    int64_t image_bytes = j->det->n_pixels * (int64_t)sizeof *j->images;
+    int64_t wanted = ROUND_BYTES / image_bytes > n_ranks ? ROUND_BYTES / image_bytes : n_ranks;
+    int64_t most = MAX_ROUND_BYTES / image_bytes;
+    if (wanted > most) wanted = most;
+    j->n_round = (wanted + PIECE - 1) / PIECE * PIECE;
+    if (j->n_round < PIECE) j->n_round = PIECE;
+    j->images = malloc((size_t)(j->n_round * image_bytes));
+    j->counts = malloc((size_t)n_ranks * sizeof *j->counts);
+    if (!j->images || !j->counts)
+        FAIL(STATUS_RESOURCE, "no memory for %lld images of %lld pixels", (long long)j->n_round,
+             (long long)j->det->n_pixels);
+    return STATUS_OK;
+}
+
+static status prepare(job *j)
+{
+    TRY(make_simulation(j));
+    return allocate_round(j);
+}
+
+static status create_file(job *j, const char *command_line)
+{
+    char *text = NULL;
+    TRY(config_text(j->config, &text));
+    const dataset_atoms truth = {j->atoms, j->n_atoms, j->scattering};
+    const dataset_description about = {
+        .det = j->det,
+        .n_images = j->config->simulate.images,
+        .command_line = command_line,
+        .config_text = text,
+        .truth = &truth,
+        .flux = simulate_flux(j->sim),
+        .seed = (uint64_t)j->config->simulate.seed,
+    };
+    status result = dataset_create(j->config->simulate.output, &about, &j->writer);
+    free(text);
+    return result;
+}
+
+static status write_piece(job *j, int64_t first, int64_t count, const float *images)
+{
+    double quaternions[4 * PIECE], fluences[PIECE];
+    for (int64_t i = 0; i < count; i++) {
+        simulate_orientation(j->sim, first + i, quaternions + 4 * i);
+        fluences[i] = simulate_fluence(j->sim, first + i);
+    }
+    return dataset_write(j->writer, first, count, images, quaternions, fluences);
+}
+
+static status write_round(job *j, int64_t first, int64_t count)
+{
+    for (int64_t done = 0, n; done < count; done += n) {
+        n = count - done < PIECE ? count - done : PIECE;
+        TRY(write_piece(j, first + done, n, j->images + done * j->det->n_pixels));
+    }
+    return STATUS_OK;
+}
+
+/* Every rank computes its part of the round; rank 0 gathers and writes. */
+static status run_round(job *j, int64_t first, int64_t count)
+{
+    int n_ranks = comm_size(j->world), rank = comm_rank(j->world);
+    for (int r = 0; r < n_ranks; r++)
+        j->counts[r] = (count * (r + 1) / n_ranks - count * r / n_ranks) * j->det->n_pixels;
+    int64_t begin = count * rank / n_ranks, end = count * (rank + 1) / n_ranks;
+    status mine =
+        simulate_images(j->sim, first + begin, end - begin, j->images + begin * j->det->n_pixels);
+    TRY(comm_agree(j->world, mine));
+    TRY(comm_gather(j->world, j->images, j->counts, COMM_SINGLE, 0));
+    if (rank == 0) mine = write_round(j, first, count);
+    return comm_agree(j->world, mine);
+}
+
+static status run(job *j, const char *command_line)
+{
+    TRY(load_atoms(j));
+    TRY(comm_agree(j->world, prepare(j)));
+    report(j);
+    status mine = comm_rank(j->world) == 0 ? create_file(j, command_line) : STATUS_OK;
+    TRY(comm_agree(j->world, mine));
+    int64_t n_images = j->config->simulate.images;
+    double start = omp_get_wtime();
+    for (int64_t first = 0, count; first < n_images; first += count) {
+        count = n_images - first < j->n_round ? n_images - first : j->n_round;
+        TRY(run_round(j, first, count));
+        log_debug("%lld of %lld images", (long long)(first + count), (long long)n_images);
+    }
+    if (j->writer) {
+        mine = dataset_commit(j->writer);
+        j->writer = NULL;
+    }
+    TRY(comm_agree(j->world, mine));
+    log_info("%s: %lld images in %.1f s", j->config->simulate.output, (long long)n_images,
+             omp_get_wtime() - start);
+    return STATUS_OK;
+}
+
+static void finish(job *j)
+{
+    dataset_abandon(j->writer);
+    simulate_destroy(j->sim);
+    scatter_destroy(j->sc);
+    detector_destroy(j->det);
+    free(j->atoms);
+    free(j->images);
+    free(j->counts);
+}
+
+status command_simulate(const cli *c, comm *world)
+{
+    job j = {.config = &c->config, .world = world};
+    if (c->config.parallel.threads > 0) omp_set_num_threads((int)c->config.parallel.threads);
+    status result = run(&j, "mtip simulate");
+    finish(&j);
+    return result;
+}

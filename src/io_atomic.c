@@ -1,0 +1,190 @@
+#include "io_atomic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct atomic_file {
+    char *path;      /* as given */
+    char *target;    /* symbolic links resolved */
+    char *temporary; /* beside the target */
+    FILE *stream;    /* NULL if the caller writes by other means */
+};
+
+static status out_of_memory(const char *path)
+{
+    FAIL(STATUS_RESOURCE, "%s: no memory for its name", path);
+}
+
+static void release(atomic_file *file)
+{
+    free(file->path);
+    free(file->target);
+    free(file->temporary);
+    free(file);
+}
+
+static status resolve(const char *path, char **target)
+{
+    struct stat info;
+    *target = NULL;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        *target = realpath(path, NULL);
+        if (!*target)
+            FAIL(STATUS_OUTPUT, "%s: a symbolic link that leads nowhere: %s", path,
+                 strerror(errno));
+    } else {
+        *target = strdup(path);
+        if (!*target) return out_of_memory(path);
+    }
+    if (stat(*target, &info) == 0 && S_ISDIR(info.st_mode))
+        FAIL(STATUS_OUTPUT, "%s: is a directory; give the name of a file", path);
+    return STATUS_OK;
+}
+
+/* The directory part, "." if there is none; the caller frees it. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static status check_directory(const char *path, const char *target)
+{
+    char *directory = directory_of(target);
+    if (!directory) return out_of_memory(path);
+    status result = STATUS_OK;
+    if (access(directory, W_OK | X_OK) != 0)
+        result =
+            status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot write in directory '%s': %s",
+                        path, directory, strerror(errno));
+    free(directory);
+    return result;
+}
+
+static status prepare(const char *path, atomic_file *file)
+{
+    if (!path[0]) FAIL(STATUS_OUTPUT, "an empty file name");
+    file->path = strdup(path);
+    if (!file->path) return out_of_memory(path);
+    TRY(resolve(path, &file->target));
+    TRY(check_directory(path, file->target));
+    if (asprintf(&file->temporary, "%s.tmp.%ld", file->target, (long)getpid()) < 0) {
+        file->temporary = NULL;
+        return out_of_memory(path);
+    }
+    if (unlink(file->temporary) != 0 && errno != ENOENT)
+        FAIL(STATUS_OUTPUT, "%s: cannot remove the old '%s': %s", path, file->temporary,
+             strerror(errno));
+    return STATUS_OK;
+}
+
+status atomic_begin(const char *path, atomic_file **begun)
+{
+    *begun = NULL;
+    atomic_file *file = calloc(1, sizeof *file);
+    if (!file) return out_of_memory(path);
+    status result = prepare(path, file);
+    if (result == STATUS_OK)
+        *begun = file;
+    else
+        release(file);
+    return result;
+}
+
+const char *atomic_path(const atomic_file *file)
+{
+    return file->path;
+}
+
+const char *atomic_temporary(const atomic_file *file)
+{
+    return file->temporary;
+}
+
+status atomic_begin_stream(const char *path, atomic_file **begun)
+{
+    TRY(atomic_begin(path, begun));
+    int fd = open((*begun)->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) (*begun)->stream = fdopen(fd, "w");
+    if ((*begun)->stream) return STATUS_OK;
+    status result = status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot create '%s': %s",
+                                path, (*begun)->temporary, strerror(errno));
+    if (fd >= 0) close(fd);
+    atomic_abandon(*begun);
+    *begun = NULL;
+    return result;
+}
+
+FILE *atomic_stream(atomic_file *file)
+{
+    return file->stream;
+}
+
+/* A full disk shows in fflush or fsync, not always in fclose: each is looked at. */
+static status finish_stream(atomic_file *file)
+{
+    if (!file->stream) return STATUS_OK;
+    errno = 0;
+    bool failed = ferror(file->stream) || fflush(file->stream) != 0;
+    int why = errno;
+    if (fclose(file->stream) != 0 && !failed) {
+        failed = true;
+        why = errno;
+    }
+    file->stream = NULL;
+    if (failed)
+        FAIL(STATUS_OUTPUT, "%s: cannot write: %s", file->path,
+             why ? strerror(why) : "an earlier write failed");
+    return STATUS_OK;
+}
+
+static status sync_path(const atomic_file *file, const char *name, int flags)
+{
+    int fd = open(name, flags | O_CLOEXEC);
+    if (fd < 0)
+        FAIL(STATUS_OUTPUT, "%s: cannot open '%s' to make it durable: %s", file->path, name,
+             strerror(errno));
+    int failed = fsync(fd), why = errno;
+    close(fd);
+    /* EINVAL: a file system that has no fsync for this kind of object */
+    if (failed && why != EINVAL)
+        FAIL(STATUS_OUTPUT, "%s: cannot make '%s' durable: %s", file->path, name, strerror(why));
+    return STATUS_OK;
+}
+
+static status move_into_place(const atomic_file *file)
+{
+    TRY(sync_path(file, file->temporary, O_RDONLY));
+    if (rename(file->temporary, file->target) != 0)
+        FAIL(STATUS_OUTPUT, "%s: cannot rename '%s': %s", file->path, file->temporary,
+             strerror(errno));
+    char *directory = directory_of(file->target);
+    if (!directory) return out_of_memory(file->path);
+    status result = sync_path(file, directory, O_RDONLY | O_DIRECTORY);
+    free(directory);
+    return result;
+}
+
+status atomic_commit(atomic_file *file)
+{
+    status result = finish_stream(file);
+    if (result == STATUS_OK) result = move_into_place(file);
+    if (result == STATUS_OK)
+        release(file);
+    else
+        atomic_abandon(file);
+    return result;
+}
+
+void atomic_abandon(atomic_file *file)
+{
+    if (!file) return;
+    if (file->stream) fclose(file->stream);
+    if (file->temporary) unlink(file->temporary);
+    release(file);
+}

@@ -1,0 +1,90 @@
+/* io_hdf5.h: HDF5 files through the serial library, written so that they can be trusted and read as
+   if they could not.
+
+   Names are absolute paths ("/truth/positions"); groups on the way are created.  Arrays are C-
+   ordered, on the host.  The library's own messages are silenced and end up in ours. */
+#ifndef MTIP_IO_HDF5_H
+#define MTIP_IO_HDF5_H
+
+#include "core/status.h"
+#include "core/types.h"
+
+typedef enum h5_type { H5_UINT8, H5_INT32, H5_INT64, H5_SINGLE, H5_DOUBLE } h5_type;
+
+enum { H5_MAX_RANK = 8 };
+
+/* ---- writing -------------------------------------------------------------------------------
+
+   Everything goes to a temporary file (io_atomic.h).  h5_commit closes it, opens it again, reads
+   all that was written and compares checksums before the file gets its name.  Large datasets are
+   chunked with Fletcher32 checksums, and metadata have checksums too (format 1.10), so that later
+   damage is noticed.  The same calls give the same bytes.  Failures are STATUS_OUTPUT. */
+
+typedef struct h5_writer h5_writer;
+
+status h5_create(const char *path, h5_writer **created);
+/* Frees the writer in any case; on failure nothing is left of the temporary file. */
+status h5_commit(h5_writer *w);
+/* Gives up: removes the temporary file. Accepts NULL. */
+void h5_abandon(h5_writer *w);
+
+/* A dataset with attributes "units" and "description" (NULL: none). rank 0 is a scalar. */
+status h5_write(h5_writer *w, const char *name, h5_type type, int rank, const int64_t dims[],
+                const void *data, const char *units, const char *description);
+
+/* The same without data: rows (along the first axis) follow, each once, in any order; h5_commit
+   fails if one is missing. */
+status h5_declare(h5_writer *w, const char *name, h5_type type, int rank, const int64_t dims[],
+                  const char *units, const char *description);
+status h5_write_rows(h5_writer *w, const char *name, int64_t first, int64_t count,
+                     const void *data);
+
+/* Attributes of a dataset or group ("/" is the file). A text is a fixed-length UTF-8 string. */
+status h5_write_text(h5_writer *w, const char *object, const char *name, const char *text);
+status h5_write_numbers(h5_writer *w, const char *object, const char *name, h5_type type,
+                        int64_t count, const void *values);
+
+/* ---- reading -------------------------------------------------------------------------------
+
+   Every failure is STATUS_INPUT and names file and dataset, what was found and what was expected;
+   for a dataset that is missing, those that exist.  Nothing is allocated by what a file claims. */
+
+typedef struct h5_reader h5_reader;
+
+status h5_open(const char *path, h5_reader **opened);
+/* Accepts NULL. */
+void h5_close(h5_reader *r);
+const char *h5_path(const h5_reader *r);
+
+/* Whether a dataset of this name exists. */
+bool h5_has(const h5_reader *r, const char *name);
+
+/* Shape and element type (class and size) of a numeric dataset; enumerations count as integers. */
+typedef struct h5_shape {
+    int rank;
+    int64_t dims[H5_MAX_RANK];
+    bool is_float;
+    int size; /* bytes of an element in the file */
+} h5_shape;
+status h5_get_shape(const h5_reader *r, const char *name, h5_shape *shape);
+
+/* Reads a whole dataset that must have exactly this shape, converted to type.  A float dataset is
+   not read as integers. */
+status h5_read(const h5_reader *r, const char *name, h5_type type, int rank, const int64_t dims[],
+               void *data);
+/* Rows first .. first+count-1 along the first axis of a dataset of any shape. */
+status h5_read_rows(const h5_reader *r, const char *name, h5_type type, int64_t first,
+                    int64_t count, void *data);
+
+bool h5_has_attribute(const h5_reader *r, const char *object, const char *name);
+/* An attribute of exactly count numbers (scalar for 1). */
+status h5_read_numbers(const h5_reader *r, const char *object, const char *name, h5_type type,
+                       int64_t count, void *values);
+/* A text attribute: fixed or variable length, scalar or one element; cut to size. */
+status h5_read_text(const h5_reader *r, const char *object, const char *name, char *text,
+                    size_t size);
+
+/* Text such as "(40, 1, 128, 128) float32". */
+void h5_describe(const h5_shape *shape, char *text, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/* molecule.h: reads the atoms of a particle from a structure file. */
+#ifndef MTIP_MOLECULE_H
+#define MTIP_MOLECULE_H
+
+#include "mtip/scatter.h"
+
+typedef struct molecule_settings {
+    bool hydrogens;  /* keep hydrogen (and deuterium) */
+    bool waters;     /* keep water */
+    bool assembly;   /* build biological assembly 1 where the file describes it */
+    double b_factor; /* >= 0: of all atoms, Angstrom^2; < 0: as in the file */
+} molecule_settings;
+
+typedef struct molecule {
+    int64_t n_atoms;
+    atom *atoms;
+    /* What became of the atom records of the file's first model. */
+    int64_t n_records;
+    int64_t n_waters, n_hydrogens, n_alternates, n_other_chains; /* left out */
+    int n_operations; /* of the assembly; 0 when none was built */
+} molecule;
+
+/* Reads a PDB file: the first model only; ATOM and HETATM records by their columns; an empty
+   occupancy is 1, an empty B factor 0; elements from columns 77-78, or from the atom's name where
+   these hold no letter.  Of alternate locations a residue keeps the conformer with the highest
+   total occupancy (the first of equals), and an atom that this conformer lacks the location of its
+   highest occupancy.  Assembly 1 is what REMARK 350 says of BIOMOLECULE 1 for its chains.
+   Warnings and errors name file and line; STATUS_INPUT for a file that cannot be understood. */
+status molecule_read(const char *path, const molecule_settings *settings, molecule **created);
+/* Accepts NULL. */
+void molecule_destroy(molecule *mol);
+
+#endif

@@ -1,0 +1,53 @@
+/* molecule_parts.h: what a reader of structure files hands to molecule.c; for molecule*.c only. */
+#ifndef MTIP_MOLECULE_PARTS_H
+#define MTIP_MOLECULE_PARTS_H
+
+#include "mtip/scatter.h"
+
+enum { CHAIN_SIZE = 8 };
+
+/* One atom record. */
+typedef struct record {
+    atom atom;
+    char chain[CHAIN_SIZE];
+    int residue;
+    char insertion, alternate; /* ' ' for none */
+    char name[8], residue_name[8];
+} record;
+
+typedef double operation[12]; /* rows of rotation and translation: x' = R x + t, [3][4] */
+
+/* Operations and the chains they apply to. */
+typedef struct assembly_part {
+    char (*chains)[CHAIN_SIZE];
+    int64_t n_chains, chain_capacity;
+    operation *operations;
+    int64_t n_operations, operation_capacity;
+} assembly_part;
+
+typedef struct parts {
+    record *records;
+    int64_t n_records, capacity;
+    assembly_part *assembly;
+    int64_t n_assembly, assembly_capacity;
+    int64_t n_warnings;
+} parts;
+
+void parts_free(parts *p);
+
+/* Makes room for one more element of an array that doubles. */
+status parts_grow(void **array, int64_t *capacity, int64_t n, size_t element_size);
+
+/* A warning with file and line; after ten, silence (molecule_read gives the total). */
+void parts_warn(parts *p, const char *path, int64_t line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Atomic number of a symbol in any case ("CA", "Ca"), 1 for D; 0 when there is none. */
+int element_of_symbol(const char *symbol, size_t length);
+
+/* Atomic number from the four columns of an atom's name; hetero: from a HETATM record. 0: unknown. */
+int element_of_name(const char name[4], const char *residue_name, bool hetero);
+
+status pdb_read(const char *path, parts *p);
+
+#endif
