@@ -87,33 +87,44 @@ static void take_common(cli *c, int option, const char *value)
     }
 }
 
+static const char *long_name(const char *name)
+{
+    if (strcmp(name, "-h") == 0) return "--help";
+    if (strcmp(name, "-q") == 0) return "--quiet";
+    return strcmp(name, "-v") == 0 ? "--verbose" : name;
+}
+
+/* The value of an option: after the "=", or argv[*i + 1]; "" for a flag. */
+static status option_value(const cli_option *option, int argc, char *const argv[], int *i,
+                           const char **value)
+{
+    const char *equals = strchr(argv[*i], '=');
+    *value = equals ? equals + 1 : "";
+    if (!option->value && equals) FAIL(STATUS_USAGE, "option %s takes no value", option->name);
+    if (!option->value || equals) return STATUS_OK;
+    if (*i + 1 >= argc)
+        FAIL(STATUS_USAGE, "option %s needs a value; write %s %s", option->name, option->name,
+             option->value);
+    *value = argv[++*i];
+    return STATUS_OK;
+}
+
 /* Takes the option argv[*i], and the value after it. */
 static status take_option(cli *c, int argc, char *const argv[], int *i)
 {
-    const char *name = argv[*i];
-    if (strcmp(name, "-h") == 0) name = "--help";
-    if (strcmp(name, "-q") == 0) name = "--quiet";
-    if (strcmp(name, "-v") == 0) name = "--verbose";
+    const char *name = long_name(argv[*i]);
     size_t length = strcspn(name, "=");
-    const cli_option *options = c->command ? c->command->options : NULL;
-    int own = option_find(options, name, length);
-    if (own < 0) options = common_options;
-    int option = own < 0 ? option_find(options, name, length) : own;
-    if (option < 0) return unknown_option(c, argv[*i]);
-    const char *value = name[length] ? name + length + 1 : NULL;
-    if (!options[option].value) {
-        if (value) FAIL(STATUS_USAGE, "option %s takes no value", options[option].name);
-        value = "";
-    } else if (!value) {
-        if (*i + 1 >= argc)
-            FAIL(STATUS_USAGE, "option %s needs a value; write %s %s", options[option].name,
-                 options[option].name, options[option].value);
-        value = argv[++*i];
+    const char *value = NULL;
+    int option = c->command ? option_find(c->command->options, name, length) : -1;
+    if (option >= 0) {
+        TRY(option_value(&c->command->options[option], argc, argv, i, &value));
+        c->values[option] = value;
+        return STATUS_OK;
     }
-    if (own < 0)
-        take_common(c, option, value);
-    else
-        c->values[own] = value;
+    option = option_find(common_options, name, length);
+    if (option < 0) return unknown_option(c, argv[*i]);
+    TRY(option_value(&common_options[option], argc, argv, i, &value));
+    take_common(c, option, value);
     return STATUS_OK;
 }
 

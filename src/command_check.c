@@ -4,7 +4,7 @@
 
 #include "commands.h"
 
-static const double PI = 3.14159265358979323846;
+static const double pi = 3.14159265358979323846;
 
 /* What follows from beam, detector and grid; lengths in A. */
 typedef struct summary {
@@ -39,12 +39,12 @@ static summary summarize(const config *c)
 /* Rotations in a cover of SO(3) whose cells have edges of this many rad; its volume is 8 pi^2. */
 static double rotations_of(double step)
 {
-    return 8 * PI * PI / (step * step * step);
+    return 8 * pi * pi / (step * step * step);
 }
 
 static double step_of(int64_t n_rotations)
 {
-    return cbrt(8 * PI * PI / (double)n_rotations) * 180 / PI;
+    return cbrt(8 * pi * pi / (double)n_rotations) * 180 / pi;
 }
 
 static void print_particle(const config *c, const summary *s)
@@ -54,7 +54,7 @@ static void print_particle(const config *c, const summary *s)
     printf("sampling        %.2f pixels for each Shannon sample of its intensity\n",
            s->oversampling / 2);
     printf("orientations    %.0f references would be %.2f degrees apart, resolution / diameter\n",
-           rotations_of(s->step), s->step * 180 / PI);
+           rotations_of(s->step), s->step * 180 / pi);
 }
 
 static void print_summary(const config *c, const summary *s)

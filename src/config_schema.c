@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-const config_section config_sections[] = {
+const config_section config_sections[CONFIG_N_SECTIONS] = {
 #define SECTION(name, meaning) {#name, meaning},
 #define END(name)
 #define INT(...)
@@ -14,7 +14,6 @@ const config_section config_sections[] = {
 #define WORD(...)
 #include "config_keys.h"
 };
-const int config_n_sections = (int)(sizeof config_sections / sizeof config_sections[0]);
 
 #define COMMON(section_, key_, unit_, meaning_)                                  \
     .section = #section_, .name = #key_, .unit = (unit_), .meaning = (meaning_), \
@@ -40,7 +39,7 @@ const config_key config_keys[CONFIG_N_KEYS] = {
 
 const config_section *config_section_find(const char *section)
 {
-    for (int i = 0; i < config_n_sections; i++)
+    for (int i = 0; i < CONFIG_N_SECTIONS; i++)
         if (strcmp(config_sections[i].name, section) == 0) return &config_sections[i];
     return NULL;
 }
@@ -65,7 +64,7 @@ static void unknown_section(const char *name, char message[CONFIG_VALUE_MESSAGE]
 {
     text_nearest search = text_nearest_start(name);
     const char *with = NULL; /* a section that has a key of this name */
-    for (int i = 0; i < config_n_sections; i++)
+    for (int i = 0; i < CONFIG_N_SECTIONS; i++)
         text_nearest_offer(&search, config_sections[i].name);
     for (int i = 0; i < CONFIG_N_KEYS && !with; i++)
         if (strcmp(config_keys[i].name, name) == 0) with = config_keys[i].section;

@@ -26,9 +26,20 @@ typedef struct config_section {
     const char *name, *meaning;
 } config_section;
 
+enum {
+    CONFIG_N_SECTIONS = 0
+#define SECTION(...) +1
+#define END(...)
+#define INT(...)
+#define REAL(...)
+#define BOOL(...)
+#define TEXT(...)
+#define WORD(...)
+#include "config_keys.h"
+};
+
 extern const config_key config_keys[CONFIG_N_KEYS];
-extern const config_section config_sections[];
-extern const int config_n_sections;
+extern const config_section config_sections[CONFIG_N_SECTIONS];
 
 /* NULL if there is none of this name. */
 const config_section *config_section_find(const char *section);

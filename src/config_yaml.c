@@ -1,9 +1,11 @@
 /* The YAML reader: sections, keys and values out of libyaml's events, an error for all else.
 
    config_read_yaml    read_document
-     read_document       read_sections
-       read_sections       read_section
-         read_section        read_entry      (next_event, skip_value and note serve all of them) */
+     read_document       read_root
+       read_root           read_sections
+         read_sections       next_entry, read_section_value
+           read_section_value  read_section
+             read_section        next_entry, read_entry  */
 #include <stdarg.h>
 #include <string.h>
 #include <yaml.h>
@@ -72,25 +74,25 @@ static void skip_value(reader *r, yaml_event_t *event)
     } while (depth > 0 && next_event(r, event));
 }
 
+static const char *mark_text(const unsigned char *anchor, const unsigned char *tag)
+{
+    if (anchor) return "an anchor (&)";
+    return tag ? "a tag (!)" : NULL;
+}
+
 /* Anchors, aliases and tags would let one place in the file change another. */
 static bool is_plain(reader *r, const yaml_event_t *event)
 {
-    const char *what = NULL;
-    if (event->type == YAML_ALIAS_EVENT) what = "alias";
-    if (event->type == YAML_SCALAR_EVENT) {
-        if (event->data.scalar.tag) what = "tag";
-        if (event->data.scalar.anchor) what = "anchor";
-    }
-    if (event->type == YAML_MAPPING_START_EVENT) {
-        if (event->data.mapping_start.tag) what = "tag";
-        if (event->data.mapping_start.anchor) what = "anchor";
-    }
-    if (what)
-        note(r, event->start_mark, "%s is not allowed in a config; write the value itself",
-             what[0] == 't'   ? "a tag (!)"
-             : what[1] == 'l' ? "an alias (*)"
-                              : "an anchor (&)");
-    return !what;
+    const char *mark = NULL;
+    if (event->type == YAML_ALIAS_EVENT)
+        mark = "an alias (*)";
+    else if (event->type == YAML_SCALAR_EVENT)
+        mark = mark_text(event->data.scalar.anchor, event->data.scalar.tag);
+    else if (event->type == YAML_MAPPING_START_EVENT)
+        mark = mark_text(event->data.mapping_start.anchor, event->data.mapping_start.tag);
+    if (mark)
+        note(r, event->start_mark, "%s is not allowed in a config; write the value itself", mark);
+    return !mark;
 }
 
 /* Copies a key's text; false, with the error noted, if it is not a simple one. */
@@ -99,6 +101,10 @@ static bool key_text(reader *r, const yaml_event_t *event, char name[64])
     if (!is_plain(r, event)) return false;
     if (event->type != YAML_SCALAR_EVENT) {
         note(r, event->start_mark, "a list or a mapping where a name should be; write key: value");
+        return false;
+    }
+    if (event->data.scalar.length == 0) {
+        note(r, event->start_mark, "a name is missing; write key: value");
         return false;
     }
     text_shown((const char *)event->data.scalar.value, name);
@@ -137,20 +143,28 @@ static void read_entry(reader *r, const config_key *key, yaml_mark_t at, yaml_ev
     skip_value(r, value);
 }
 
+/* The next key of a mapping and the event its value begins with, which the caller frees; false at
+   the end of the mapping or of the file.  name is "" for a key that is no name, an error noted. */
+static bool next_entry(reader *r, char name[64], yaml_mark_t *at, yaml_event_t *value)
+{
+    yaml_event_t event;
+    if (!next_event(r, &event)) return false;
+    bool end = event.type == YAML_MAPPING_END_EVENT;
+    *at = event.start_mark;
+    if (end || !key_text(r, &event, name)) name[0] = 0;
+    skip_value(r, &event);
+    return !end && next_event(r, value);
+}
+
 /* The keys of a section, after its mapping start and up to its end. */
 static void read_section(reader *r, const char *section)
 {
-    yaml_event_t event;
     yaml_event_t value;
+    yaml_mark_t at;
     char name[64];
-    while (next_event(r, &event)) {
-        bool end = event.type == YAML_MAPPING_END_EVENT;
-        bool simple = !end && key_text(r, &event, name);
-        yaml_mark_t at = event.start_mark;
-        skip_value(r, &event);
-        if (end || !next_event(r, &value)) return;
-        const config_key *key = simple ? config_key_find(section, name) : NULL;
-        if (simple && !key) note_unknown(r, at, section, name);
+    while (next_entry(r, name, &at, &value)) {
+        const config_key *key = config_key_find(section, name);
+        if (!key && *name) note_unknown(r, at, section, name);
         if (key)
             read_entry(r, key, at, &value);
         else
@@ -158,72 +172,91 @@ static void read_section(reader *r, const char *section)
     }
 }
 
-/* The sections, after the mapping start of the document. lines[i]: where section i began. */
+/* Takes one section, whose name stood at `at`, and which was in `line` already if that is not 0;
+   frees the event. */
+static void read_section_value(reader *r, const char *name, yaml_mark_t at, int line,
+                               yaml_event_t *value)
+{
+    bool plain = is_plain(r, value);
+    bool empty = value->type == YAML_SCALAR_EVENT && value->data.scalar.length == 0 &&
+                 value->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (line)
+        note(r, at, "section '%s' again; it began in line %d already, join the two", name, line);
+    if (plain && value->type == YAML_MAPPING_START_EVENT) {
+        yaml_event_delete(value);
+        read_section(r, name);
+        return;
+    }
+    if (plain && !empty)
+        note(r, value->start_mark, "section '%s' holds keys; indent key: value below it", name);
+    skip_value(r, value);
+}
+
+/* The sections, after the mapping start of the document. */
 static void read_sections(reader *r)
 {
-    int lines[64] = {0};
-    yaml_event_t event;
+    int lines[CONFIG_N_SECTIONS] = {0}; /* where each section began */
     yaml_event_t value;
+    yaml_mark_t at;
     char name[64];
-    while (next_event(r, &event)) {
-        bool end = event.type == YAML_MAPPING_END_EVENT;
-        bool simple = !end && key_text(r, &event, name);
-        yaml_mark_t at = event.start_mark;
-        skip_value(r, &event);
-        if (end || !next_event(r, &value)) return;
-        const config_section *section = simple ? config_section_find(name) : NULL;
-        int *line = section ? &lines[section - config_sections] : NULL;
-        bool empty = value.type == YAML_SCALAR_EVENT && value.data.scalar.length == 0 &&
-                     value.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-        if (simple && !section) note_unknown(r, at, name, NULL);
-        if (line && *line)
-            note(r, at, "section '%s' again; it began in line %d already, join the two", name,
-                 *line);
-        if (line && !*line) *line = (int)at.line + 1;
-        bool plain = section && is_plain(r, &value);
-        if (plain && value.type == YAML_MAPPING_START_EVENT) {
-            yaml_event_delete(&value);
-            read_section(r, name);
-            continue;
+    while (next_entry(r, name, &at, &value)) {
+        const config_section *section = config_section_find(name);
+        if (!section && *name) note_unknown(r, at, name, NULL);
+        if (section) {
+            int *line = &lines[section - config_sections];
+            read_section_value(r, name, at, *line, &value);
+            if (!*line) *line = (int)at.line + 1;
+        } else {
+            skip_value(r, &value);
         }
-        if (plain && !empty)
-            note(r, value.start_mark, "section '%s' holds keys; indent key: value below it", name);
-        skip_value(r, &value);
     }
+}
+
+/* Reads and frees an event; YAML_NO_EVENT when the file breaks off. */
+static yaml_event_type_t pass_event(reader *r, yaml_mark_t *at)
+{
+    yaml_event_t event;
+    if (!next_event(r, &event)) return YAML_NO_EVENT;
+    yaml_event_type_t type = event.type;
+    *at = event.start_mark;
+    yaml_event_delete(&event);
+    return type;
+}
+
+static void note_empty(reader *r, yaml_mark_t at)
+{
+    note(r, at, "the config is empty; mtip --help-config prints one to start from");
+}
+
+/* What the document holds: the mapping of the sections. */
+static void read_root(reader *r)
+{
+    yaml_event_t root;
+    if (!next_event(r, &root)) return;
+    bool plain = is_plain(r, &root);
+    if (plain && root.type == YAML_MAPPING_START_EVENT) {
+        yaml_event_delete(&root);
+        read_sections(r);
+        return;
+    }
+    if (root.type == YAML_SCALAR_EVENT && root.data.scalar.length == 0)
+        note_empty(r, root.start_mark);
+    else if (plain)
+        note(r, root.start_mark, "no sections; begin with one such as 'grid:', its keys below it");
+    skip_value(r, &root);
 }
 
 static void read_document(reader *r)
 {
-    yaml_event_t event;
-    if (!next_event(r, &event)) return; /* the stream's start */
-    yaml_event_delete(&event);
-    if (!next_event(r, &event)) return; /* the document's start, or the stream's end */
-    bool empty = event.type == YAML_STREAM_END_EVENT;
-    yaml_mark_t at = event.start_mark;
-    yaml_event_delete(&event);
-    if (!empty && !next_event(r, &event)) return;
-    if (!empty) {
-        at = event.start_mark;
-        empty = event.type == YAML_SCALAR_EVENT && event.data.scalar.length == 0;
-        if (is_plain(r, &event) && event.type == YAML_MAPPING_START_EVENT) {
-            yaml_event_delete(&event);
-            read_sections(r);
-        } else {
-            if (!empty)
-                note(r, at, "no sections; begin with one such as 'grid:', its keys below it");
-            skip_value(r, &event);
-        }
-    }
-    if (empty) {
-        note(r, at, "the config is empty; mtip --help-config prints one to start from");
-        return;
-    }
-    if (!next_event(r, &event)) return; /* the document's end */
-    yaml_event_delete(&event);
-    if (!next_event(r, &event)) return;
-    if (event.type != YAML_STREAM_END_EVENT)
-        note(r, event.start_mark, "a second document (---); keep one in the file");
-    yaml_event_delete(&event);
+    yaml_mark_t at = {0, 0, 0};
+    if (pass_event(r, &at) == YAML_NO_EVENT) return; /* the stream's start */
+    yaml_event_type_t type = pass_event(r, &at);
+    if (type == YAML_STREAM_END_EVENT) note_empty(r, at);
+    if (type != YAML_DOCUMENT_START_EVENT) return;
+    read_root(r);
+    if (pass_event(r, &at) == YAML_NO_EVENT) return; /* the document's end */
+    if (pass_event(r, &at) == YAML_DOCUMENT_START_EVENT)
+        note(r, at, "a second document (---); keep one in the file");
 }
 
 /* False, with the error noted, if the file is not text. */

@@ -161,8 +161,10 @@ const char *text_shown(const char *text, char shown[64])
     if (cut) n = 40;
     while (cut && n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
         n--; /* not in the middle of a UTF-8 character */
+    memcpy(shown, text, n);
     for (size_t i = 0; i < n; i++)
-        shown[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7F ? '?' : text[i];
-    strcpy(shown + n, cut ? "..." : "");
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) shown[i] = '?';
+    memcpy(shown + n, "...", 4);
+    if (!cut) shown[n] = 0;
     return shown;
 }

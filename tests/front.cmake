@@ -14,6 +14,7 @@ set_tests_properties(program PROPERTIES ENVIRONMENT
 # build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS tests/data/config
 option(MTIP_FUZZ "Build the fuzz targets (needs clang)" OFF)
 if(MTIP_FUZZ)
+  pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
   add_executable(fuzz_config fuzz_config.c ../src/config.c ../src/config_check.c
     ../src/config_schema.c ../src/config_value.c ../src/config_yaml.c ../src/text.c
     ../src/core/status.c)

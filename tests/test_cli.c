@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,7 +18,7 @@ static status parse(const char *words)
     char text[256];
     char *arguments[32] = {"mtip"};
     int n = 1;
-    strcpy(text, words);
+    snprintf(text, sizeof text, "%s", words);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
         arguments[n++] = word;
     cli_finish(&parsed);
