@@ -411,7 +411,7 @@ static void orientations_that_are_not_unit_quaternions_are_refused(void **state)
 static int start(void **state)
 {
     (void)state;
-    return device_create_cpu(0, &cpu) != STATUS_OK;
+    return device_create_cpu(1, &cpu) != STATUS_OK;
 }
 
 static int stop(void **state)
