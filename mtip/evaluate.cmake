@@ -7,6 +7,7 @@ target_sources(stages PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/ball.c
   ${CMAKE_CURRENT_LIST_DIR}/evaluate.c
   ${CMAKE_CURRENT_LIST_DIR}/fsc.c
+  ${CMAKE_CURRENT_LIST_DIR}/reference.c
   ${CMAKE_CURRENT_LIST_DIR}/sampler.c
 )
 target_link_libraries(stages PUBLIC nufft)

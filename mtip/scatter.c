@@ -220,9 +220,9 @@ static void weigh_block(const scatter *sc, int64_t p, int64_t first, float *real
     }
 }
 
-/* One pixel of a batch of orientations: matrices [count][9]. */
+/* F of one pixel in a batch of orientations: matrices [count][9]. */
 static void sum_pixel(const scatter *sc, int64_t p, const double *matrices, int count,
-                      double *intensities)
+                      double amplitudes[][2])
 {
     double u[BATCH][3], of_real[BATCH][2] = {{0}}, of_imaginary[BATCH][2] = {{0}};
     const double *s = sc->s + 3 * p;
@@ -239,8 +239,8 @@ static void sum_pixel(const scatter *sc, int64_t p, const double *matrices, int 
             phase_sum_block(sc->x + a, sc->y + a, sc->z + a, w_imaginary, u[i], of_imaginary[i]);
     }
     for (int i = 0; i < count; i++) { /* F = S(f0 + f') + i S(f'') */
-        double re = of_real[i][0] - of_imaginary[i][1], im = of_real[i][1] + of_imaginary[i][0];
-        intensities[i * sc->n_pixels + p] = re * re + im * im;
+        amplitudes[i][0] = of_real[i][0] - of_imaginary[i][1];
+        amplitudes[i][1] = of_real[i][1] + of_imaginary[i][0];
     }
 }
 
@@ -253,7 +253,24 @@ void scatter_intensities(const scatter *sc, const double *quaternions, int64_t c
         for (int i = 0; i < n; i++)
             rotation_matrix(quaternions + 4 * (first + i), matrices + 9 * i);
 #pragma omp parallel for schedule(dynamic)
-        for (int64_t p = 0; p < sc->n_pixels; p++)
-            sum_pixel(sc, p, matrices, n, intensities + first * sc->n_pixels);
+        for (int64_t p = 0; p < sc->n_pixels; p++) {
+            double f[BATCH][2], *to = intensities + first * sc->n_pixels + p;
+            sum_pixel(sc, p, matrices, n, f);
+            for (int i = 0; i < n; i++)
+                to[i * sc->n_pixels] = f[i][0] * f[i][0] + f[i][1] * f[i][1];
+        }
+    }
+}
+
+void scatter_amplitudes(const scatter *sc, const double quaternion[4], double *amplitudes)
+{
+    double matrix[9];
+    rotation_matrix(quaternion, matrix);
+#pragma omp parallel for schedule(dynamic, 64)
+    for (int64_t p = 0; p < sc->n_pixels; p++) {
+        double f[1][2];
+        sum_pixel(sc, p, matrix, 1, f);
+        amplitudes[2 * p] = f[0][0];
+        amplitudes[2 * p + 1] = f[0][1];
     }
 }

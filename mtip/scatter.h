@@ -38,6 +38,9 @@ void scatter_destroy(scatter *sc);
 void scatter_intensities(const scatter *sc, const double *quaternions, int64_t count,
                          double *intensities);
 
+/* F(R^T s) itself for one orientation: amplitudes [n_pixels] complex (re, im). */
+void scatter_amplitudes(const scatter *sc, const double quaternion[4], double *amplitudes);
+
 int64_t scatter_n_pixels(const scatter *sc);
 
 /* How large a particle is, in Angstrom, with atoms weighted by electrons (occ_j Z_j). */

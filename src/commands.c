@@ -1,10 +1,21 @@
 #include "commands.h"
 
+static const cli_option evaluate_options[] = {
+    {"--truth", "FILE",
+     "what to compare with: a data set of mtip simulate, a PDB file or an MRC map"
+     " (default: the data set of the run)"},
+    {"--json", NULL, "print one JSON object"},
+    {NULL, NULL, NULL},
+};
+
 /* clang-format off */
 const command commands[] = {
     {.name = "check", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
      .meaning = "read the settings, check them against each other, print what follows; run nothing",
      .takes_config = true, .use = CONFIG_FOR_ANY, .run = command_check},
+    {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "compare a run with the truth and its halves with each other; the resolution",
+     .options = evaluate_options, .run = command_evaluate},
     {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
      .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",
      .parallel = true, .run = command_info},

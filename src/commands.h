@@ -13,6 +13,9 @@ extern const int n_commands;
 
 /* Prints what the settings amount to: resolution, voxel, box, references. */
 status command_check(const cli *c, comm *world);
+/* Compares a run's density and orientations with the truth, and its halves with each other; writes
+   fsc.txt. */
+status command_evaluate(const cli *c, comm *world);
 /* Prints the build, the libraries and the ranks with their hosts. */
 status command_info(const cli *c, comm *world);
 /* Makes a data set of diffraction images with known truth (simulate.output). */

@@ -1,8 +1,13 @@
 # Rotations and evaluation.
-include(${CMAKE_SOURCE_DIR}/mtip/evaluate.cmake)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 foreach(unit evaluate rotation)
   add_executable(test_${unit} test_${unit}.c)
   target_link_libraries(test_${unit} PRIVATE stages PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
 endforeach()
+add_executable(test_command_evaluate test_command_evaluate.c)
+target_link_libraries(test_command_evaluate PRIVATE app PkgConfig::CMOCKA)
+add_test(NAME command_evaluate COMMAND test_command_evaluate $<TARGET_FILE:mtip>
+  ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
+set_tests_properties(command_evaluate PROPERTIES ENVIRONMENT
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1")
