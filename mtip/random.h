@@ -11,7 +11,10 @@
 typedef enum random_purpose {
     RANDOM_ORIENTATION = 1,
     RANDOM_FLUENCE = 2,
-    RANDOM_PHOTONS = 3
+    RANDOM_PHOTONS = 3,
+    RANDOM_TURN = 4,   /* of the reference set of a generation */
+    RANDOM_ASSIGN = 5, /* of an image to a reference before there is a model */
+    RANDOM_PHASE = 6   /* start of a phasing */
 } random_purpose;
 
 typedef struct random_stream {

@@ -244,6 +244,14 @@ status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[]
     return STATUS_OK;
 }
 
+status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, int to)
+{
+    if (from == to) return STATUS_OK;
+    if (c->rank == from) return send_chunks(c, data, count, type, to);
+    if (c->rank == to) return receive_chunks(c, data, count, type, from);
+    return STATUS_OK;
+}
+
 status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type)
 {
     int64_t start = 0;

@@ -50,6 +50,8 @@ status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, 
 /* Rank root sends counts[r] elements of `all` to rank r's `mine`. */
 status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[], comm_type type,
                     int root);
+/* Moves count elements from rank `from`'s data to rank `to`'s. Only those two need to call it. */
+status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, int to);
 /* Sums `all` over ranks and leaves rank r with its counts[r] elements in `mine`. */
 status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type);
 

@@ -30,4 +30,14 @@ typedef double real;
 #define REAL_PRECISION PRECISION_DOUBLE
 #endif
 
+/* Before a function whose loops should use the widest vectors of the machine it runs on. It must
+   not contain OpenMP regions (their bodies are compiled once only). */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WIDEST_VECTORS                                                                             \
+    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define WIDEST_VECTORS
+#endif
+
 #endif

@@ -1,0 +1,137 @@
+/* kernels.h: the tables of array operations that the stages are written in, one set per backend
+   and precision.
+
+   Arrays are in the memory of the device, of the table's precision unless typed otherwise; scalars
+   and small arrays marked _host are host memory.  Volumes are [z][y][x] of n^3 voxels.  A half
+   volume is what a real-to-complex FFT of it leaves: [n][n][n/2+1] complex numbers, unshifted.
+   Functions that give sums back wait for the device. */
+#ifndef MTIP_KERNELS_H
+#define MTIP_KERNELS_H
+
+#include "core/device.h"
+#include "mtip/pointwise.h"
+
+/* MATCH_EMC: Poisson likelihood, soft; MATCH_NCC: shell-whitened normalised correlation, hard;
+   MATCH_L2: distance of raw intensities, hard (the negative control: it gets trapped). */
+typedef enum match_method { MATCH_EMC, MATCH_NCC, MATCH_L2 } match_method;
+
+/* How a slice becomes the row that images are multiplied with; see match.h. */
+typedef struct operand_rule {
+    match_method method;
+    double floor;           /* smallest slice value, in photons */
+    const void *correction; /* [n_pixels] detector factor, model to counts */
+    const void *offset;     /* [n_pixels] subtracted from the logarithm (Poisson) */
+    const void *whitening;  /* [n_pixels] weights (whitened correlation) */
+    double total;           /* subtracted from the bias (Poisson) */
+} operand_rule;
+
+/* What is remembered of a row of scores S_r that is seen in pieces, enough to choose the inverse
+   temperature beta whose posterior exp(beta S_r) / Z has a given entropy: the running maximum and,
+   for LADDER betas 1, 1/2, 1/4, .., the sums over r, with d = S_r - max,
+       z = sum exp(beta d),  u = sum d exp(beta d),  e = sum total_r exp(beta d).
+   Arrays of n_rows, in the memory of the device. */
+enum { LADDER = 24 };
+
+typedef struct ladder {
+    double *max;               /* [n_rows], start at -INFINITY */
+    int64_t *best;             /* [n_rows] the reference that has the maximum */
+    double (*sums)[LADDER][3]; /* [n_rows]: z, u, e */
+    double *beta, *log_z;      /* [n_rows]: the choice, for posterior */
+} ladder;
+
+#define WEIGHT_SCALE 0x1p40
+
+/* Slicing and matching. */
+typedef struct match_kernels {
+    /* out[d][r * n_pixels + p] = component d of R_r^T s_p; rotations_host [n][9], s [n_pixels][3] */
+    status (*rotate)(const device *dev, int64_t n, const double *rotations_host, int64_t n_pixels,
+                     const void *s, void *const out[3]);
+    /* complex modes [n] = real volume [n], imaginary parts zero */
+    status (*complex_from_real)(const device *dev, int64_t n, const void *in, void *out);
+    /* rows[r][p] and bias[r] from slices[r][p], in place allowed; p < n_pixels, row stride n_pixels */
+    status (*operand)(const device *dev, const operand_rule *rule, int64_t n_rows, int64_t n_pixels,
+                      const void *slices, void *rows, void *bias);
+    /* c[m][n] (row stride ldc) = a[m][k] b[n][k]^T; deterministic for given shapes */
+    status (*multiply_transposed)(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
+                                  int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
+    /* c[m][n] += a[k][m]^T b[k][n] */
+    status (*accumulate_product)(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
+                                 int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
+    /* scores[i][r] -= coefficient[i] * bias[r] */
+    status (*subtract_bias)(const device *dev, int64_t n_rows, int64_t n, void *scores, int64_t ld,
+                            const void *coefficient, const void *bias);
+    /* Takes the scores of references first..first+n-1 into every row's ladder. */
+    status (*ladder_add)(const device *dev, int64_t n_rows, int64_t n, const void *scores,
+                         int64_t ld, int64_t first, const void *total, const ladder *state);
+    /* out[i][r] = exp(beta_i (S_ir - max_i) - log_z_i), or where beta_i < 0: 1 for the best of the
+       row, 0 elsewhere. out may be scores. */
+    status (*posterior)(const device *dev, int64_t n_rows, int64_t n, const void *scores,
+                        int64_t ld, int64_t first, const ladder *state, void *out, int64_t ld_out);
+    /* weights[r] += round(WEIGHT_SCALE * posterior[i][r] * fluence[i]): the same for any order */
+    status (*add_weights)(const device *dev, int64_t n_rows, int64_t n, const void *posterior,
+                          int64_t ld, const void *fluence, int64_t *weights);
+    /* out[i][a] = in[i][columns_host[a]] */
+    status (*take_columns)(const device *dev, int64_t n_rows, int64_t n_columns,
+                           const int64_t *columns_host, const void *in, int64_t ld_in, void *out,
+                           int64_t ld_out);
+    /* sum[i] += rounded(in[i] * scale), and back: out[i] = sum[i] / scale */
+    status (*add_fixed)(const device *dev, int64_t n, const void *in, double scale, int64_t *sum);
+    status (*from_fixed)(const device *dev, int64_t n, const int64_t *sum, double scale, void *out);
+    /* out[r][p] = weights_host[r] */
+    status (*spread_rows)(const device *dev, int64_t n_rows, int64_t n_pixels,
+                          const double *weights_host, void *out);
+    /* rows[r][p] /= divisor[p] */
+    status (*divide_rows)(const device *dev, int64_t n_rows, int64_t n_pixels, const void *divisor,
+                          void *rows);
+} match_kernels;
+
+/* Volumes: merging's linear algebra and what phasing shares with it. */
+typedef struct volume_kernels {
+    /* out (n^3) += real part of the centre of complex modes (m^3), m >= n */
+    status (*add_real_centre)(const device *dev, int64_t m, const void *modes, int64_t n,
+                              void *out);
+    /* out (p^3) = volume (n^3), p >= n, with its centre at index 0 (periodic), zero elsewhere */
+    status (*embed)(const device *dev, int64_t n, const void *volume, int64_t p, void *out);
+    /* out (n^3) = scale * in (p^3) back from embed's layout, times mask (NULL: 1), p >= n */
+    status (*extract)(const device *dev, int64_t p, const void *in, double scale, const void *mask,
+                      int64_t n, void *out);
+    /* out[i] = (re of half[i]) * scale: the real spectrum of a real-even volume */
+    status (*real_spectrum)(const device *dev, int64_t n, const void *half, double scale,
+                            void *out);
+    /* half[i] *= spectrum[i] (complex by real) */
+    status (*scale_half)(const device *dev, int64_t n, const void *spectrum, void *half);
+    /* v = (v(x) + v(-x)) / 2 about the centre; for even n the -n/2 planes are their own partners */
+    status (*symmetrise)(const device *dev, int64_t n, void *volume);
+    /* y = a x + b y */
+    status (*combine)(const device *dev, int64_t n, double a, const void *x, double b, void *y);
+    /* *result_host = sum_i x[i] y[i] in double, in a fixed order */
+    status (*dot)(const device *dev, int64_t n, const void *x, const void *y, double *result_host);
+} volume_kernels;
+
+/* Phasing, `batch` volumes at a time. */
+typedef struct phase_kernels {
+    /* amplitude[i] = sqrt(max(re half[i], 0)) where kept by the mask (> 0), -1 (free) elsewhere */
+    status (*amplitudes)(const device *dev, int64_t n, const void *half, const void *mask,
+                         void *amplitude);
+    /* every element whose amplitude is >= 0 gets that modulus; all are multiplied by scale */
+    status (*project_modulus)(const device *dev, int64_t n, int64_t batch, const void *amplitude,
+                              double scale, void *half);
+    /* density[b][i] = density_update(step, density, projected, support[b][i], beta) */
+    status (*update_density)(const device *dev, int64_t n, phase_step step, double beta,
+                             const void *projected, const void *support, void *density);
+    /* half[b][i] = |half[b][i]|^2 */
+    status (*squared_modulus)(const device *dev, int64_t n, void *half);
+    /* support[b][i] = blurred[b][i] > threshold * max of blurred[b] */
+    status (*threshold)(const device *dev, int64_t n, int64_t batch, double threshold,
+                        const void *blurred, void *support);
+    /* per volume: sum |F - amplitude projection|^2 and sum amplitude^2 over measured elements */
+    status (*modulus_error)(const device *dev, int64_t n, int64_t batch, const void *amplitude,
+                            const void *half, double *error_host, double *norm_host);
+} phase_kernels;
+
+/* The tables of a device in a precision. */
+const match_kernels *match_kernels_of(const device *dev, precision p);
+const volume_kernels *volume_kernels_of(const device *dev, precision p);
+const phase_kernels *phase_kernels_of(const device *dev, precision p);
+
+#endif

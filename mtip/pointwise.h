@@ -1,0 +1,93 @@
+/* pointwise.h: the arithmetic of single elements, shared by the loops of every backend.
+
+   Compiled by the C compiler and by nvcc; `real` is the precision of the including file. */
+#ifndef MTIP_POINTWISE_H
+#define MTIP_POINTWISE_H
+
+#include "core/types.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define POINTWISE static __host__ __device__ inline
+#else
+#define POINTWISE static inline
+#endif
+
+/* Position of index i of a centred axis of n elements: -floor(n/2) .. ceil(n/2)-1. */
+POINTWISE int64_t centred(int64_t i, int64_t n)
+{
+    return i - n / 2;
+}
+
+/* Frequency of index i of an unshifted FFT axis of n elements. */
+POINTWISE int64_t frequency(int64_t i, int64_t n)
+{
+    return i < (n + 1) / 2 ? i : i - n;
+}
+
+/* The Fourier amplitude that replaces F: the measured modulus with F's phase. */
+POINTWISE void modulus_project(real *re, real *im, real amplitude)
+{
+    real norm = *re * *re + *im * *im;
+    real scale = norm > 0 ? amplitude / (real)sqrt((double)norm) : 0;
+    *im = norm > 0 ? *im * scale : 0;
+    *re = norm > 0 ? *re * scale : amplitude;
+}
+
+/* exp(x) for x <= 0 to a few units in the last place, branch free so that loops vectorise: 2^n with
+   n = round(x / ln 2) through the bits of the number, times the series of the rest. */
+POINTWISE real exp_negative(real x)
+{
+#ifdef MTIP_SINGLE
+    const float low = -87.0f, magic = 12582912.0f;
+    x = x > low ? x : low;
+    float n = x * 1.44269504f + magic;
+    int32_t bits, value_bits;
+    memcpy(&bits, &n, sizeof bits);
+    n -= magic;
+    float r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    float value =
+        1 +
+        r * (1 + r * (0.5f + r * (0.166666667f + r * (0.0416666667f +
+                                                      r * (0.00833333333f + r * 0.00138888889f)))));
+    memcpy(&value_bits, &value, sizeof value_bits);
+    value_bits = (int32_t)((uint32_t)value_bits + ((uint32_t)bits << 23));
+    memcpy(&value, &value_bits, sizeof value);
+    return x > low ? value : 0;
+#else
+    const double low = -708.0, magic = 6755399441055744.0;
+    x = x > low ? x : low;
+    double n = x * 1.4426950408889634 + magic;
+    int64_t bits, value_bits;
+    memcpy(&bits, &n, sizeof bits);
+    n -= magic;
+    double r = x - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
+    double value = 1.0 / 39916800 + r * (1.0 / 479001600);
+    const double series[] = {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                             1.0 / 720,     1.0 / 120,    1.0 / 24,    1.0 / 6,
+                             0.5,           1.0,          1.0};
+    for (int i = 0; i < 11; i++)
+        value = series[i] + r * value;
+    memcpy(&value_bits, &value, sizeof value_bits);
+    value_bits = (int64_t)((uint64_t)value_bits + ((uint64_t)bits << 52));
+    memcpy(&value, &value_bits, sizeof value);
+    return x > low ? value : 0;
+#endif
+}
+
+typedef enum phase_step { PHASE_ER, PHASE_HIO, PHASE_RAAR } phase_step;
+
+/* One real-space update of phasing. `old` is the density before the modulus projection, `projected`
+   after it; a voxel is feasible inside the support and positive (Fienup, Appl. Opt. 21, 2758, 1982;
+   Luke, Inverse Problems 21, 37, 2005). */
+POINTWISE real density_update(phase_step step, real old, real projected, real support, real beta)
+{
+    if (support > 0 && projected > 0) return projected;
+    if (step == PHASE_ER) return 0;
+    if (step == PHASE_HIO) return old - beta * projected;
+    return beta * old + (1 - 2 * beta) * projected;
+}
+
+#endif

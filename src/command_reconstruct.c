@@ -1,0 +1,94 @@
+#include "commands.h"
+
+#include "reconstruct.h"
+#include "results.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Threads of a rank: those asked for, else its share of the cores when ranks see the same ones. */
+static int choose_threads(const config *cfg, comm *world)
+{
+    if (cfg->parallel.threads > 0) return (int)cfg->parallel.threads;
+    const int seen = omp_get_num_procs(), ranks = comm_node_size(world);
+    const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (seen * ranks <= online) return seen;
+    return online / ranks > 1 ? online / ranks : 1;
+}
+
+static void say_start(const config *cfg, const catalogue *k, comm *world, int threads)
+{
+    const double s_max = k->radius[k->n_pixels - 1];
+    log_info(
+        "%s: %lld images of %lld pixels (%lld dark, %lld bad left out), resolution %.2f to %.2f A",
+        cfg->data.file, (long long)k->n_usable, (long long)k->n_pixels, (long long)k->n_dark,
+        (long long)k->n_bad, 1 / k->radius[0], 1 / s_max);
+    log_info("grid %lld, voxel %.3f A, diameter %.1f A, %s precision, %d ranks of %d threads",
+             (long long)cfg->grid.size, 1 / (2 * s_max), cfg->grid.diameter,
+             cfg->run.precision == CONFIG_PRECISION_SINGLE ? "single" : "double", comm_size(world),
+             threads);
+}
+
+static double peak_memory_mib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+static status say_end(comm *world, const reconstruction *made, double seconds)
+{
+    double memory = peak_memory_mib(), stages[4] = {0};
+    TRY(comm_max(world, &memory, 1, COMM_DOUBLE));
+    for (int i = 0; i < made->n_records; i++)
+        for (int s = 0; s < 4; s++)
+            stages[s] += made->records[i].seconds[s];
+    log_info(
+        "done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f), peak memory %.0f MiB "
+        "a rank",
+        seconds, stages[RUN_SLICE], stages[RUN_MATCH], stages[RUN_MERGE], stages[RUN_PHASE],
+        memory);
+    if (!made->converged)
+        log_warning("NOT converged: the halves agree to %.1f A only after %d attempts; use more "
+                    "images, more generations, or another match.method",
+                    made->resolution.angstrom, made->attempts);
+    return STATUS_OK;
+}
+
+status command_reconstruct(const cli *c, comm *world)
+{
+    const config *cfg = &c->config;
+    const bool root = comm_rank(world) == 0;
+    status result = STATUS_OK;
+    FILE *log = NULL;
+    device *dev = NULL;
+    catalogue *k = NULL;
+    reconstruction *made = NULL;
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    const int threads = choose_threads(cfg, world);
+    TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
+    log_also_to(log);
+    TRY_OR(done, comm_agree(world, device_create_cpu(threads, &dev)));
+    TRY_OR(done, catalogue_create(cfg, world, &k));
+    say_start(cfg, k, world, threads);
+    TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
+    TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    TRY_OR(done,
+           say_end(world, made,
+                   (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec)));
+    if (root)
+        printf("%s %s half-FSC(0.5) %.2f A\n", cfg->run.directory,
+               made->converged ? "converged" : "NOT converged", made->resolution.angstrom);
+done:
+    log_also_to(NULL);
+    if (log) fclose(log);
+    reconstruction_destroy(made);
+    catalogue_destroy(k);
+    device_destroy(dev);
+    return result;
+}

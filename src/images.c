@@ -1,0 +1,328 @@
+#include "images.h"
+
+#include "mtip/match.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Images moved at once between file, ranks and arrays. */
+enum { CHUNK = 256 };
+
+typedef enum image_state { IMAGE_USABLE, IMAGE_DARK, IMAGE_BAD } image_state;
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* -- pixels -- */
+
+typedef struct ranked {
+    double radius;
+    int64_t index;
+} ranked;
+
+static int by_radius(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->radius != y->radius) return x->radius < y->radius ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static status choose_pixels(catalogue *k)
+{
+    const dataset *file = k->file;
+    ranked *order = malloc((size_t)(file->n_pixels + 1) * sizeof *order);
+    if (!order)
+        FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)file->n_pixels);
+    for (int64_t p = 0; p < file->n_pixels; p++) {
+        const double *s = file->s + 3 * p;
+        if (file->mask[p])
+            order[k->n_pixels++] = (ranked){sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), p};
+    }
+    qsort(order, (size_t)k->n_pixels, sizeof *order, by_radius);
+    const size_t n = (size_t)k->n_pixels + 1;
+    k->pixel = malloc(n * sizeof *k->pixel);
+    k->s = malloc(3 * n * sizeof *k->s);
+    k->radius = malloc(n * sizeof *k->radius);
+    k->correction = malloc(n * sizeof *k->correction);
+    const bool fits = k->pixel && k->s && k->radius && k->correction;
+    for (int64_t i = 0; fits && i < k->n_pixels; i++) {
+        const int64_t p = order[i].index;
+        k->pixel[i] = p;
+        k->radius[i] = order[i].radius;
+        k->correction[i] = file->correction[p];
+        memcpy(k->s + 3 * i, file->s + 3 * p, 3 * sizeof *k->s);
+    }
+    free(order);
+    if (!fits) FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)k->n_pixels);
+    if (k->n_pixels == 0)
+        FAIL(STATUS_INPUT, "the mask leaves none of the %lld pixels; unmask some (data.mask_file)",
+             (long long)file->n_pixels);
+    return STATUS_OK;
+}
+
+/* -- reading -- */
+
+/* Images first .. first+count-1 of the file, the used pixels of each: rank `to` gets them in rows,
+   read by itself or by rank 0. Collective in scatter mode. */
+static status read_rows(const catalogue *k, comm *c, int64_t first, int64_t count, int to,
+                        float *whole, float *rows)
+{
+    const int64_t n = k->file->n_pixels;
+    const int reader = k->scatter ? 0 : to, rank = comm_rank(c);
+    status result = STATUS_OK;
+    if (rank == reader) result = dataset_read(k->file, first, count, whole);
+    if (k->scatter) {
+        TRY(comm_agree(c, result));
+        if (to != 0) TRY(comm_send(c, whole, count * n, COMM_SINGLE, 0, to));
+    }
+    TRY(result);
+    if (rank != to) return STATUS_OK;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t p = 0; p < k->n_pixels; p++)
+            rows[i * k->n_pixels + p] = whole[i * n + k->pixel[p]];
+    return STATUS_OK;
+}
+
+static image_state judge(const float *row, int64_t n)
+{
+    double sum = 0;
+    for (int64_t p = 0; p < n; p++) {
+        if (!isfinite(row[p]) || row[p] < 0) return IMAGE_BAD;
+        sum += (double)row[p];
+    }
+    return sum > 0 ? IMAGE_USABLE : IMAGE_DARK;
+}
+
+/* The chunks of first..last dealt to ranks in turn; state[i] of each image on all ranks. */
+static status judge_all(const catalogue *k, comm *c, int64_t first, int64_t count, int64_t *state)
+{
+    status result = STATUS_OK;
+    float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
+    float *rows = malloc((size_t)(CHUNK * k->n_pixels) * sizeof *rows);
+    if (!whole || !rows)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (k->scatter) TRY_OR(done, comm_agree(c, result));
+    for (int64_t at = 0, turn = 0; at < count && result == STATUS_OK; at += CHUNK, turn++) {
+        const int64_t n = smaller(CHUNK, count - at);
+        const int to = (int)(turn % comm_size(c));
+        if (!k->scatter && to != comm_rank(c)) continue;
+        result = read_rows(k, c, first + at, n, to, whole, rows);
+        for (int64_t i = 0; i < n && result == STATUS_OK && to == comm_rank(c); i++)
+            state[at + i] = judge(rows + i * k->n_pixels, k->n_pixels);
+    }
+done:
+    free(whole);
+    free(rows);
+    TRY(comm_agree(c, result));
+    return comm_sum(c, state, count, COMM_INT64);
+}
+
+static status check_fractions(const config *cfg, const catalogue *k, const int64_t *state,
+                              int64_t first, int64_t count)
+{
+    int64_t worst = 0;
+    while (worst < count && state[worst] != IMAGE_BAD)
+        worst++;
+    if (cfg->data.strict && k->n_bad > 0)
+        FAIL(STATUS_INPUT,
+             "%s: %lld images have a NaN, infinite or negative pixel, image %lld is the first; "
+             "mend them, mask the pixel, or set data.strict: false to leave them out",
+             cfg->data.file, (long long)k->n_bad, (long long)(first + worst));
+    if ((double)(k->n_bad + k->n_dark) > cfg->data.max_bad_fraction * (double)count)
+        FAIL(STATUS_INPUT,
+             "%s: %lld of %lld images have no photons and %lld a NaN, infinite or negative pixel; "
+             "more than data.max_bad_fraction = %g of them",
+             cfg->data.file, (long long)k->n_dark, (long long)count, (long long)k->n_bad,
+             cfg->data.max_bad_fraction);
+    if (k->n_usable < 2)
+        FAIL(STATUS_INPUT, "%s: %lld usable images; at least 2 are needed", cfg->data.file,
+             (long long)k->n_usable);
+    return STATUS_OK;
+}
+
+static status choose_images(const config *cfg, comm *c, catalogue *k)
+{
+    const int64_t first = cfg->data.first, held = k->file->n_images;
+    if (first >= held)
+        FAIL(STATUS_INPUT, "%s holds %lld images, data.first is %lld", cfg->data.file,
+             (long long)held, (long long)first);
+    int64_t count = held - first;
+    if (cfg->data.images > count)
+        FAIL(STATUS_INPUT, "%s holds %lld images from data.first = %lld on, data.images is %lld",
+             cfg->data.file, (long long)count, (long long)first, (long long)cfg->data.images);
+    if (cfg->data.images > 0) count = cfg->data.images;
+    int64_t *state = calloc((size_t)count, sizeof *state);
+    k->usable = malloc((size_t)count * sizeof *k->usable);
+    status result = STATUS_OK;
+    if (!state || !k->usable)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
+                             "out of host memory for %lld images", (long long)count);
+    TRY_OR(done, comm_agree(c, result));
+    TRY_OR(done, judge_all(k, c, first, count, state));
+    for (int64_t i = 0; i < count; i++) {
+        k->n_dark += state[i] == IMAGE_DARK;
+        k->n_bad += state[i] == IMAGE_BAD;
+        if (state[i] == IMAGE_USABLE) k->usable[k->n_usable++] = first + i;
+    }
+    TRY_OR(done, check_fractions(cfg, k, state, first, count));
+done:
+    free(state);
+    return result;
+}
+
+status catalogue_create(const config *cfg, comm *c, catalogue **created)
+{
+    *created = NULL;
+    catalogue *k = calloc(1, sizeof *k);
+    if (!k) FAIL(STATUS_RESOURCE, "out of host memory");
+    k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
+    status result = dataset_open(cfg->data.file, cfg->data.dataset, &k->file);
+    if (result == STATUS_OK) result = choose_pixels(k);
+    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail, choose_images(cfg, c, k));
+    *created = k;
+    return STATUS_OK;
+fail:
+    catalogue_destroy(k);
+    return result;
+}
+
+void catalogue_destroy(catalogue *k)
+{
+    if (!k) return;
+    dataset_close(k->file);
+    free(k->usable);
+    free(k->pixel);
+    free(k->s);
+    free(k->radius);
+    free(k->correction);
+    free(k);
+}
+
+/* -- sets -- */
+
+/* Whole blocks to ranks, as evenly as they go. */
+static status divide(images *set, comm *c)
+{
+    const int ranks = comm_size(c);
+    const int64_t blocks = (set->n + MATCH_BLOCK - 1) / MATCH_BLOCK;
+    set->per_rank = malloc((size_t)ranks * sizeof *set->per_rank);
+    if (!set->per_rank) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int r = 0; r < ranks; r++) {
+        int64_t from = smaller(blocks * r / ranks * MATCH_BLOCK, set->n);
+        int64_t to = smaller(blocks * (r + 1) / ranks * MATCH_BLOCK, set->n);
+        set->per_rank[r] = to - from;
+        if (r == comm_rank(c)) set->first = from;
+    }
+    set->n_local = set->per_rank[comm_rank(c)];
+    return STATUS_OK;
+}
+
+static status allocate(images *set)
+{
+    const size_t n = (size_t)set->n_pixels + 1;
+    set->counts = malloc(((size_t)set->n_local + 1) * n * sizeof *set->counts);
+    set->mean = calloc(n, sizeof *set->mean);
+    set->square = calloc(n, sizeof *set->square);
+    if (!set->counts || !set->mean || !set->square)
+        FAIL(STATUS_RESOURCE, "out of host memory for %lld images of %lld pixels",
+             (long long)set->n_local, (long long)set->n_pixels);
+    return STATUS_OK;
+}
+
+/* Reads rank r's images: a run of the file's images is read at once, however many of them belong to
+   the set. */
+static status read_rank(const catalogue *k, comm *c, images *set, int r, int64_t first)
+{
+    status result = STATUS_OK;
+    float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
+    float *rows = malloc((size_t)(CHUNK * k->n_pixels) * sizeof *rows);
+    if (!whole || !rows)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    const size_t row = (size_t)k->n_pixels;
+    for (int64_t i = first; i < first + set->per_rank[r] && result == STATUS_OK;) {
+        const int64_t from = set->source[i], start = i;
+        while (i < first + set->per_rank[r] && set->source[i] < from + CHUNK)
+            i++;
+        TRY_OR(done, read_rows(k, c, from, set->source[i - 1] - from + 1, r, whole, rows));
+        for (int64_t j = start; j < i && r == comm_rank(c); j++)
+            memcpy(set->counts + (size_t)(j - first) * row,
+                   rows + (size_t)(set->source[j] - from) * row, row * sizeof *rows);
+    }
+done:
+    free(whole);
+    free(rows);
+    return result;
+}
+
+static status read_all(const catalogue *k, comm *c, images *set)
+{
+    int64_t first = 0;
+    for (int r = 0; r < comm_size(c); r++) {
+        if (k->scatter || r == comm_rank(c)) TRY(read_rank(k, c, set, r, first));
+        first += set->per_rank[r];
+    }
+    return STATUS_OK;
+}
+
+/* Sums over all images whose bits do not depend on their division over ranks: fixed point. */
+static status mean_power(const images *set, comm *c, int power, double *mean)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < set->n_local * set->n_pixels; i++)
+        largest = fmax(largest, (double)set->counts[i]);
+    TRY(comm_max(c, &largest, 1, COMM_DOUBLE));
+    const double bound = (double)set->n * (power == 2 ? largest * largest : largest);
+    const double scale = ldexp(1, 61 - (int)ceil(log2(fmax(bound, 1))));
+    int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
+    if (!sums) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t k = 0; k < set->n_local; k++)
+        for (int64_t p = 0; p < set->n_pixels; p++) {
+            double y = (double)set->counts[k * set->n_pixels + p];
+            sums[p] += (int64_t)((power == 2 ? y * y : y) * scale);
+        }
+    status result = comm_sum(c, sums, set->n_pixels, COMM_INT64);
+    for (int64_t p = 0; p < set->n_pixels; p++)
+        mean[p] = (double)sums[p] / scale / (double)set->n;
+    free(sums);
+    return result;
+}
+
+status images_load(const catalogue *k, comm *c, int parts, int part, images **created)
+{
+    *created = NULL;
+    status result = STATUS_OK;
+    images *set = calloc(1, sizeof *set);
+    if (!set) FAIL(STATUS_RESOURCE, "out of host memory");
+    set->n_pixels = k->n_pixels;
+    set->source = malloc((size_t)k->n_usable * sizeof *set->source);
+    if (!set->source)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    for (int64_t i = part; result == STATUS_OK && i < k->n_usable; i += parts)
+        set->source[set->n++] = k->usable[i];
+    if (result == STATUS_OK) result = divide(set, c);
+    if (result == STATUS_OK) result = allocate(set);
+    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail, comm_agree(c, read_all(k, c, set)));
+    TRY_OR(fail, mean_power(set, c, 1, set->mean));
+    TRY_OR(fail, mean_power(set, c, 2, set->square));
+    *created = set;
+    return STATUS_OK;
+fail:
+    images_destroy(set);
+    return result;
+}
+
+void images_destroy(images *set)
+{
+    if (!set) return;
+    free(set->source);
+    free(set->counts);
+    free(set->per_rank);
+    free(set->mean);
+    free(set->square);
+    free(set);
+}

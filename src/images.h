@@ -1,0 +1,47 @@
+/* images.h: the images of a data set that a run uses, divided over ranks.
+
+   A catalogue says which images of the file are fit to use; a set is one selection of them (all, or
+   one of two halves), of which every rank holds whole blocks of MATCH_BLOCK images, as evenly as
+   whole blocks allow; a rank may hold none.  Pixels are the unmasked ones in the order of their
+   distance from the beam, so that a resolution is a number of leading pixels. */
+#ifndef MTIP_IMAGES_H
+#define MTIP_IMAGES_H
+
+#include "comm.h"
+#include "config.h"
+#include "dataset.h"
+
+typedef struct catalogue {
+    dataset *file;
+    bool scatter; /* rank 0 reads and sends */
+    int64_t n_usable;
+    int64_t *usable;    /* [n_usable] indices in the file */
+    int64_t n_dark;     /* images without photons, left out */
+    int64_t n_bad;      /* images with a NaN, infinite or negative pixel, left out */
+    int64_t n_pixels;   /* used */
+    int64_t *pixel;     /* [n_pixels] index in the file's image */
+    double *s;          /* [n_pixels][3], 1/Angstrom */
+    double *radius;     /* [n_pixels] |s|, ascending */
+    double *correction; /* [n_pixels] detector factor, mean 1 */
+} catalogue;
+
+/* Opens cfg->data.file and looks at every image. Collective. */
+status catalogue_create(const config *cfg, comm *c, catalogue **created);
+void catalogue_destroy(catalogue *k);
+
+typedef struct images {
+    int64_t n;       /* in the set, all ranks */
+    int64_t *source; /* [n] indices in the file */
+    int64_t first, n_local;
+    int64_t n_pixels;
+    float *counts;     /* [n_local][n_pixels] */
+    int64_t *per_rank; /* [ranks] images of each rank */
+    double *mean;      /* [n_pixels] mean counts over the set, all ranks */
+    double *square;    /* [n_pixels] mean squared counts */
+} images;
+
+/* The images usable[i] with i % parts == part. Collective. */
+status images_load(const catalogue *k, comm *c, int parts, int part, images **created);
+void images_destroy(images *set);
+
+#endif

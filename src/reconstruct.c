@@ -1,0 +1,280 @@
+#include "reconstruct.h"
+
+#include "core/log.h"
+#include "mtip/align.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The halves agree where their shells correlate by this much .. */
+static const double agreement_level = 0.5;
+/* .. and the verdict is "converged" if they do so up to this fraction of the largest |s|. */
+static const double agreement_reach = 0.5;
+
+static double clamp(double x, double low, double high)
+{
+    return fmin(fmax(x, low), high);
+}
+
+/* Generation g of the search: resolution, references and perplexity march together. */
+static run_step search_step(const config *cfg, int g)
+{
+    const double n = (double)cfg->run.generations;
+    const double march = clamp(cfg->run.march * n - 1, 1, n),
+                 anneal = clamp(cfg->match.anneal * n - 1, 1, n);
+    const double f =
+        cfg->run.resolution_start + (1 - cfg->run.resolution_start) * clamp(g / march, 0, 1);
+    run_step step = {.resolution = f, .feedback = true};
+    step.n_references = (int64_t)ceil((double)cfg->slice.references * fmax(0.15, f * f * f));
+    const double start = log(
+        fmax(cfg->match.perplexity_start * (double)step.n_references, cfg->match.perplexity_end));
+    const double end = log(cfg->match.perplexity_end);
+    step.perplexity = exp(start + (end - start) * clamp(g / anneal, 0, 1));
+    return step;
+}
+
+static status keep_record(reconstruction *made, const run_record *record)
+{
+    run_record *more = realloc(made->records, (size_t)(made->n_records + 1) * sizeof *more);
+    if (!more) FAIL(STATUS_RESOURCE, "out of host memory");
+    made->records = more;
+    more[made->n_records++] = *record;
+    return STATUS_OK;
+}
+
+static status one_generation(run *r, const char *who, int number, int last, const run_step *step,
+                             reconstruction *made)
+{
+    run_record record;
+    TRY(run_generation(r, number, step, &record));
+    log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
+             "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs",
+             who, number + 1, last, 1 / (step->resolution * run_s_max(r)),
+             (long long)step->n_references, (long long)record.n_active, record.perplexity,
+             record.moved, record.cg_iterations, record.r_factor, record.seconds[RUN_SLICE],
+             record.seconds[RUN_MATCH], record.seconds[RUN_MERGE], record.seconds[RUN_PHASE]);
+    return keep_record(made, &record);
+}
+
+static status true_orientations(const catalogue *k, const images *set, double *quaternions)
+{
+    for (int64_t i = 0; i < set->n; i++)
+        TRY(dataset_read_truth(k->file, set->source[i], 1, quaternions + 4 * i, NULL));
+    return STATUS_OK;
+}
+
+/* A first model from the orientations stored with the data. */
+static status start_from_truth(run *r, comm *c, const catalogue *k, const images *set)
+{
+    double *quaternions = malloc((size_t)(4 * set->n) * sizeof *quaternions);
+    status result = STATUS_OK;
+    if (!quaternions)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    else
+        result = true_orientations(k, set, quaternions);
+    result = comm_agree(c, result);
+    if (result == STATUS_OK) result = run_merge_at(r, quaternions);
+    free(quaternions);
+    return result;
+}
+
+/* Reconstructs images part, part + parts, .. on the ranks of c; density: host [n]^3 on all of them. */
+static status search(const config *cfg, const device *dev, comm *c, const catalogue *k, int parts,
+                     int number, uint64_t seed, reconstruction *made, double *density)
+{
+    status result = STATUS_OK;
+    images *set = NULL;
+    run *r = NULL;
+    char who[32];
+    snprintf(who, sizeof who, parts == 1 ? "all" : "half=%d", number + 1);
+    TRY_OR(done, images_load(k, c, parts, number, &set));
+    TRY_OR(done, run_create(cfg, dev, c, k, set, seed, &r));
+    int g = 0;
+    const int last = (int)cfg->run.generations;
+    if (cfg->run.true_orientations) {
+        TRY_OR(done, start_from_truth(r, c, k, set));
+        g = last - 1;
+    }
+    for (; g < last; g++) {
+        const run_step step = search_step(cfg, g);
+        TRY_OR(done, one_generation(r, who, g, last, &step, made));
+    }
+    memcpy(density, run_density(r),
+           (size_t)(made->size * made->size * made->size) * sizeof *density);
+done:
+    run_destroy(r);
+    images_destroy(set);
+    return result;
+}
+
+/* Both halves, side by side on two groups of ranks, or one after the other on a single one. */
+static status search_halves(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                            uint64_t seed, reconstruction *made)
+{
+    const int ranks = comm_size(world), second = ranks / 2;
+    const int64_t n = made->size * made->size * made->size;
+    if (ranks == 1) {
+        for (int h = 0; h < 2; h++)
+            TRY(search(cfg, dev, world, k, 2, h, 2 * seed + (uint64_t)h, made, made->half[h]));
+        return STATUS_OK;
+    }
+    comm *group = NULL;
+    const int h = comm_rank(world) >= second;
+    TRY(comm_split(world, h, &group));
+    status result = search(cfg, dev, group, k, 2, h, 2 * seed + (uint64_t)h, made, made->half[h]);
+    comm_destroy(group);
+    TRY(comm_agree(world, result));
+    TRY(comm_broadcast(world, made->half[0], n, COMM_DOUBLE, 0));
+    return comm_broadcast(world, made->half[1], n, COMM_DOUBLE, second);
+}
+
+/* Brings the second half into the frame of the first and compares. On rank 0, told to all. */
+static status judge(const config *cfg, const device *dev, comm *world, reconstruction *made)
+{
+    const int64_t n = made->size * made->size * made->size;
+    status result = STATUS_OK;
+    (void)cfg;
+    alignment found;
+    double *moved = malloc((size_t)n * sizeof *moved);
+    if (!moved) result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (result == STATUS_OK && comm_rank(world) == 0)
+        result = align(dev, made->size, (double)made->size / 2, made->half[0], made->half[1], moved,
+                       &found);
+    TRY_OR(done, comm_agree(world, result));
+    TRY_OR(done, comm_broadcast(world, moved, n, COMM_DOUBLE, 0));
+    memcpy(made->half[1], moved, (size_t)n * sizeof *moved);
+    fsc_destroy(made->agreement);
+    made->agreement = NULL;
+    TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max,
+                                              made->half[0], made->half[1], &made->agreement)));
+    made->resolution = fsc_resolution_at(made->agreement, agreement_level);
+    made->converged = made->resolution.angstrom * made->s_max <= 1 / agreement_reach;
+    log_info("halves agree (FSC 0.5) to %.2f A of %.2f A, correlation %.3f, hand %+d: %s",
+             made->resolution.angstrom, 1 / made->s_max, found.correlation, found.hand,
+             made->converged ? "converged" : "NOT converged");
+done:
+    free(moved);
+    return result;
+}
+
+/* Generations with all images and more references; the last one is not fed back. */
+static status refine(const config *cfg, run *r, bool halves_agree, reconstruction *made)
+{
+    const int64_t n = made->size * made->size * made->size;
+    double *start = malloc((size_t)n * sizeof *start);
+    if (!start) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = 0; i < n; i++)
+        start[i] = halves_agree ? (made->half[0][i] + made->half[1][i]) / 2 : made->half[0][i];
+    status result = run_set_density(r, start);
+    free(start);
+    TRY(result);
+    const int first = (int)cfg->run.generations, count = (int)cfg->run.final_generations;
+    for (int g = 0; g < count; g++) {
+        const run_step step = {.resolution = 1,
+                               .n_references = cfg->slice.final_references,
+                               .perplexity = cfg->match.perplexity_end,
+                               .feedback = g < count - 1};
+        TRY(one_generation(r, "all", first + g, first + count, &step, made));
+    }
+    return STATUS_OK;
+}
+
+static double *copy_of(const double *from, int64_t n)
+{
+    double *to = malloc((size_t)n * sizeof *to);
+    if (to) memcpy(to, from, (size_t)n * sizeof *to);
+    return to;
+}
+
+static status take_results(const run *r, const images *set, reconstruction *made)
+{
+    const int64_t n = made->size * made->size * made->size;
+    made->n_images = set->n;
+    made->density = copy_of(run_density(r), n);
+    made->autocorrelation = malloc((size_t)n * sizeof *made->autocorrelation);
+    made->orientations = copy_of(run_orientations(r), 4 * set->n);
+    made->fluence = copy_of(run_fluence(r), set->n);
+    made->scores = copy_of(run_scores(r), set->n);
+    made->source = malloc((size_t)set->n * sizeof *made->source);
+    if (!made->density || !made->autocorrelation || !made->orientations || !made->fluence ||
+        !made->scores || !made->source)
+        FAIL(STATUS_RESOURCE, "out of host memory");
+    memcpy(made->source, set->source, (size_t)set->n * sizeof *made->source);
+    return run_autocorrelation(r, made->autocorrelation);
+}
+
+static status finish(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                     reconstruction *made)
+{
+    status result = STATUS_OK;
+    images *set = NULL;
+    run *r = NULL;
+    TRY_OR(done, images_load(k, world, 1, 0, &set));
+    TRY_OR(done, run_create(cfg, dev, world, k, set, (uint64_t)cfg->run.seed, &r));
+    TRY_OR(done, refine(cfg, r, made->converged, made));
+    TRY_OR(done, run_phase_final(r, cfg->phase.starts, (int)cfg->phase.final_loops, &made->average,
+                                 &made->r_factor));
+    log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
+             (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
+             made->r_factor);
+    TRY_OR(done, comm_agree(world, take_results(r, set, made)));
+done:
+    run_destroy(r);
+    images_destroy(set);
+    return result;
+}
+
+static status start(const config *cfg, const catalogue *k, reconstruction *made)
+{
+    made->size = cfg->grid.size;
+    made->s_max = k->radius[k->n_pixels - 1];
+    made->voxel = 1 / (2 * made->s_max);
+    const size_t n = (size_t)(made->size * made->size * made->size);
+    for (int h = 0; h < 2; h++)
+        made->half[h] = calloc(n, sizeof *made->half[h]);
+    if (!made->half[0] || !made->half[1]) FAIL(STATUS_RESOURCE, "out of host memory");
+    const double box = (double)made->size * made->voxel;
+    if (2 * cfg->grid.diameter > 1.3 * box)
+        FAIL(STATUS_CONFIG,
+             "grid.size = %lld voxels of %.2f A make a box of %.0f A; an autocorrelation of twice "
+             "grid.diameter = %.0f A needs grid.size >= %.0f",
+             (long long)made->size, made->voxel, box, cfg->grid.diameter,
+             ceil(2 * cfg->grid.diameter / made->voxel));
+    return STATUS_OK;
+}
+
+status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                   reconstruction **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    reconstruction *made = calloc(1, sizeof *made);
+    if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
+    TRY_OR(fail, comm_agree(world, start(cfg, k, made)));
+    while (!made->converged && made->attempts < cfg->run.attempts) {
+        const uint64_t seed = (uint64_t)(cfg->run.seed + 1000003 * made->attempts);
+        made->attempts++;
+        TRY_OR(fail, search_halves(cfg, dev, world, k, seed, made));
+        TRY_OR(fail, judge(cfg, dev, world, made));
+    }
+    TRY_OR(fail, finish(cfg, dev, world, k, made));
+    *created = made;
+    return STATUS_OK;
+fail:
+    reconstruction_destroy(made);
+    return result;
+}
+
+void reconstruction_destroy(reconstruction *made)
+{
+    if (!made) return;
+    fsc_destroy(made->agreement);
+    void *arrays[] = {made->density,         made->half[0], made->half[1],
+                      made->autocorrelation, made->source,  made->orientations,
+                      made->fluence,         made->scores,  made->records};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+    free(made);
+}

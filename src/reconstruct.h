@@ -1,0 +1,44 @@
+/* reconstruct.h: from a data set to a density that is trusted.
+
+   Two halves of the images are reconstructed independently, from different random orientations;
+   their agreement is the verdict, and the only one that needs no known structure: a trapped
+   reconstruction disagrees with every other.  Halves that disagree are started afresh, up to
+   run.attempts times.  The average of the two, brought into one frame, then starts the final
+   generations with all images at full resolution, and their last merge is phased many times. */
+#ifndef MTIP_RECONSTRUCT_H
+#define MTIP_RECONSTRUCT_H
+
+#include "comm.h"
+#include "config.h"
+#include "images.h"
+#include "mtip/average.h"
+#include "mtip/fsc.h"
+#include "run.h"
+
+/* Host arrays; the same on all ranks. */
+typedef struct reconstruction {
+    int64_t size;              /* n */
+    double voxel, s_max;       /* Angstrom, 1/Angstrom */
+    double *density;           /* [n]^3 */
+    double *half[2];           /* [n]^3, in the frame of the density; NULL without halves */
+    double *autocorrelation;   /* [n]^3, merged from the data */
+    fsc *agreement;            /* of the halves; NULL without */
+    fsc_resolution resolution; /* of the halves, at 0.5 */
+    bool converged;            /* the verdict; false without halves */
+    int attempts;
+    int64_t n_images;
+    int64_t *source;          /* [n_images] indices in the file */
+    double *orientations;     /* [n_images][4] */
+    double *fluence, *scores; /* [n_images] */
+    average_report average;
+    double r_factor;
+    int n_records;
+    run_record *records; /* of rank 0's runs, in order */
+} reconstruction;
+
+/* Collective. */
+status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                   reconstruction **made);
+void reconstruction_destroy(reconstruction *made);
+
+#endif

@@ -1,0 +1,224 @@
+#include "results.h"
+
+#include "build_info.h"
+#include "io_atomic.h"
+#include "io_hdf5.h"
+#include "io_mrc.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = CONFIG_TEXT_SIZE + 64 };
+
+static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
+{
+    snprintf(path, PATH_SIZE, "%s/%s", cfg->run.directory, name);
+}
+
+static status make_directory(const char *path)
+{
+    char part[CONFIG_TEXT_SIZE];
+    const size_t length = strlen(path);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != 0) continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            FAIL(STATUS_OUTPUT,
+                 "cannot make the run directory %s: %s; choose another run.directory", part,
+                 strerror(errno));
+    }
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
+        FAIL(STATUS_OUTPUT, "the run directory %s is a file; choose another run.directory", path);
+    if (access(path, W_OK | X_OK) != 0)
+        FAIL(STATUS_OUTPUT, "cannot write in the run directory %s: %s", path, strerror(errno));
+    return STATUS_OK;
+}
+
+static status write_config(const config *cfg)
+{
+    char path[PATH_SIZE];
+    atomic_file *file = NULL;
+    path_of(cfg, "config.resolved.yaml", path);
+    TRY(atomic_begin_stream(path, &file));
+    const status result = config_write(cfg, atomic_stream(file));
+    if (result == STATUS_OK) return atomic_commit(file);
+    atomic_abandon(file);
+    return result;
+}
+
+status results_begin(const config *cfg, FILE **log)
+{
+    char path[PATH_SIZE];
+    *log = NULL;
+    TRY(make_directory(cfg->run.directory));
+    TRY(write_config(cfg));
+    path_of(cfg, "log.txt", path);
+    *log = fopen(path, "a");
+    if (!*log) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+    return STATUS_OK;
+}
+
+/* -- maps -- */
+
+static status write_map(const config *cfg, const char *name, const reconstruction *made,
+                        const double *density, const char *label)
+{
+    const int64_t n = made->size;
+    char path[PATH_SIZE];
+    float *values = malloc((size_t)(n * n * n) * sizeof *values);
+    if (!values) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = 0; i < n * n * n; i++)
+        values[i] = (float)density[i];
+    path_of(cfg, name, path);
+    status result = mrc_write(path, n, n, n, values, made->voxel, label);
+    free(values);
+    return result;
+}
+
+/* -- tables -- */
+
+static status write_fsc(const config *cfg, const reconstruction *made)
+{
+    char path[PATH_SIZE];
+    atomic_file *file = NULL;
+    path_of(cfg, "fsc.txt", path);
+    TRY(atomic_begin_stream(path, &file));
+    FILE *out = atomic_stream(file);
+    const fsc_resolution strict = fsc_resolution_at(made->agreement, 0.143);
+    fprintf(
+        out,
+        "# Fourier shell correlation of two halves of the images, reconstructed independently\n");
+    fprintf(out, "# resolution (full period): %.3f A at 0.5, %.3f A at 0.143, %.3f A is the edge\n",
+            made->resolution.angstrom, strict.angstrom, 1 / made->s_max);
+    fprintf(out, "# shell  s[1/A]  d[A]  n_voxels  fsc\n");
+    for (int i = 0; i < made->agreement->n_shells; i++)
+        fprintf(out, "%4d %.6f %9.3f %8lld %9.5f\n", i, made->agreement->s[i],
+                made->agreement->s[i] > 0 ? 1 / made->agreement->s[i] : INFINITY,
+                (long long)made->agreement->n_voxels[i], made->agreement->value[i]);
+    return atomic_commit(file);
+}
+
+static status write_orientations(const config *cfg, const reconstruction *made)
+{
+    char path[PATH_SIZE];
+    atomic_file *file = NULL;
+    path_of(cfg, "orientations.txt", path);
+    TRY(atomic_begin_stream(path, &file));
+    FILE *out = atomic_stream(file);
+    fprintf(out,
+            "# rotation of the particle (unit quaternion w, x, y, z), score, fluence (mean 1)\n");
+    fprintf(out, "# image w x y z score fluence\n");
+    for (int64_t k = 0; k < made->n_images; k++) {
+        const double *q = made->orientations + 4 * k;
+        fprintf(out, "%lld %.9f %.9f %.9f %.9f %.6g %.6g\n", (long long)made->source[k], q[0], q[1],
+                q[2], q[3], made->scores[k], made->fluence[k]);
+    }
+    return atomic_commit(file);
+}
+
+/* -- result.h5 -- */
+
+static status write_volumes(h5_writer *w, const reconstruction *made)
+{
+    const int64_t cube[3] = {made->size, made->size, made->size};
+    TRY(h5_write(w, "/density", H5_DOUBLE, 3, cube, made->density, "arbitrary",
+                 "electron density [z][y][x], centre at floor(n/2)"));
+    TRY(h5_write(w, "/density_half1", H5_DOUBLE, 3, cube, made->half[0], "arbitrary",
+                 "density from the first half of the images"));
+    TRY(h5_write(w, "/density_half2", H5_DOUBLE, 3, cube, made->half[1], "arbitrary",
+                 "density from the second half, in the frame of the first"));
+    return h5_write(w, "/autocorrelation", H5_DOUBLE, 3, cube, made->autocorrelation, "photons",
+                    "autocorrelation merged from the images, [z][y][x]");
+}
+
+static status write_images(h5_writer *w, const reconstruction *made)
+{
+    const int64_t n = made->n_images, four[2] = {n, 4};
+    TRY(h5_write(w, "/image", H5_INT64, 1, &n, made->source, NULL, "index in the data set"));
+    TRY(h5_write(w, "/orientations", H5_DOUBLE, 2, four, made->orientations, NULL,
+                 "rotation of the particle, unit quaternion w, x, y, z"));
+    TRY(h5_write(w, "/fluences", H5_DOUBLE, 1, &n, made->fluence, NULL, "relative, mean 1"));
+    return h5_write(w, "/scores", H5_DOUBLE, 1, &n, made->scores, NULL,
+                    "of the best reference (log-likelihood, up to a constant of the image)");
+}
+
+static status write_history(h5_writer *w, const reconstruction *made)
+{
+    enum { COLUMNS = 8 };
+    const int64_t dims[2] = {made->n_records, COLUMNS};
+    double *table = malloc((size_t)(made->n_records * COLUMNS + 1) * sizeof *table);
+    if (!table) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int i = 0; i < made->n_records; i++) {
+        const run_record *r = made->records + i;
+        const double row[COLUMNS] = {r->step.resolution, (double)r->step.n_references,
+                                     r->step.perplexity, r->perplexity,
+                                     r->score,           r->moved,
+                                     r->r_factor,        (double)r->n_active};
+        memcpy(table + i * COLUMNS, row, sizeof row);
+    }
+    status result = h5_write(w, "/history", H5_DOUBLE, 2, dims, table, NULL,
+                             "a row a generation: resolution (fraction of s_max), references, "
+                             "perplexity asked, reached, mean score, median move (degrees), "
+                             "R factor, active references");
+    free(table);
+    return result;
+}
+
+static status write_attributes(h5_writer *w, const config *cfg, const reconstruction *made)
+{
+    const uint8_t converged = made->converged;
+    TRY(h5_write_numbers(w, "/", "voxel_angstrom", H5_DOUBLE, 1, &made->voxel));
+    TRY(h5_write_numbers(w, "/", "s_max_per_angstrom", H5_DOUBLE, 1, &made->s_max));
+    TRY(h5_write_numbers(w, "/", "converged", H5_UINT8, 1, &converged));
+    TRY(h5_write_numbers(w, "/", "half_fsc05_angstrom", H5_DOUBLE, 1, &made->resolution.angstrom));
+    TRY(h5_write_numbers(w, "/", "seed", H5_INT64, 1, &cfg->run.seed));
+    TRY(h5_write_text(w, "/", "data_file", cfg->data.file));
+    TRY(h5_write_text(w, "/", "version", BUILD_VERSION));
+    char *text = NULL;
+    TRY(config_text(cfg, &text));
+    status result = h5_write_text(w, "/", "config", text);
+    free(text);
+    return result;
+}
+
+static status write_table(h5_writer *w, const reconstruction *made)
+{
+    const int64_t n = made->agreement->n_shells;
+    TRY(h5_write(w, "/fsc/s", H5_DOUBLE, 1, &n, made->agreement->s, "1/A", "centre of the shell"));
+    return h5_write(w, "/fsc/value", H5_DOUBLE, 1, &n, made->agreement->value, NULL,
+                    "Fourier shell correlation of the halves");
+}
+
+static status write_result(const config *cfg, const reconstruction *made)
+{
+    status result = STATUS_OK;
+    char path[PATH_SIZE];
+    h5_writer *w = NULL;
+    path_of(cfg, "result.h5", path);
+    TRY(h5_create(path, &w));
+    TRY_OR(fail, write_volumes(w, made));
+    TRY_OR(fail, write_images(w, made));
+    TRY_OR(fail, write_history(w, made));
+    TRY_OR(fail, write_table(w, made));
+    TRY_OR(fail, write_attributes(w, cfg, made));
+    return h5_commit(w);
+fail:
+    h5_abandon(w);
+    return result;
+}
+
+status results_write(const config *cfg, const reconstruction *made)
+{
+    TRY(write_map(cfg, "density.mrc", made, made->density, "mtip density"));
+    TRY(write_map(cfg, "density_half1.mrc", made, made->half[0], "mtip density, first half"));
+    TRY(write_map(cfg, "density_half2.mrc", made, made->half[1], "mtip density, second half"));
+    TRY(write_fsc(cfg, made));
+    TRY(write_orientations(cfg, made));
+    return write_result(cfg, made);
+}

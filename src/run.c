@@ -1,0 +1,749 @@
+/* run.c: a generation and what it says to other ranks.
+
+   run_generation
+     first_pass     slices, shared between ranks; scores            (match_add)
+     decide         perplexity, fluences                            (match_decide)
+     second_pass    tomograms, summed and dealt to ranks; type 1    (merger_add)
+     solve          sums over ranks; CG on rank 0                   (merger_solve)
+     phase          starts dealt to ranks; average on rank 0        (phaser_run) */
+#include "run.h"
+
+#include "mtip/match.h"
+#include "mtip/merge.h"
+#include "mtip/phase.h"
+#include "mtip/random.h"
+#include "mtip/rotation.h"
+#include "mtip/slice.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BATCH_POINTS = 1 << 20, MERGE_POINTS = 1 << 22 };
+
+/* References below this fraction of the mean weight are left out of the merge. */
+static const double weight_floor = 1e-3;
+/* Slices are cut at this fraction of the data's mean. */
+static const double slice_floor = 1e-3;
+
+struct run {
+    const config *cfg;
+    const device *dev;
+    comm *comm;
+    const catalogue *catalogue;
+    const images *set;
+    uint64_t seed;
+    precision precision;
+    int64_t size;        /* n */
+    double s_max, voxel; /* 1/Angstrom, Angstrom */
+    slicer *slicer;
+    match *match;
+    merger *merger;
+    void *pixels;     /* device [n_pixels][3], radians per voxel */
+    void *correction; /* device [n_pixels] */
+    void *model;      /* device [n]^3: what is sliced */
+    void *merged;     /* device [n]^3: what the data gave */
+    bool has_model;
+    double *density;                 /* host [n]^3 */
+    double *fluence, *scores;        /* host [set->n] */
+    double *orientations, *previous; /* host [set->n][4] */
+    /* of the generation */
+    int64_t n_references, n_used, batch;
+    double k_max;
+    double turn[4];
+    const double *given; /* host [n_references][4]: references instead of an even cover */
+    double *quaternions; /* host [batch][4] */
+    int64_t *weights;    /* [batch] */
+    int64_t *columns;    /* host [batch] */
+    int64_t *share;      /* host [ranks] */
+    void *slices;        /* device [batch][n_used] */
+    int64_t slices_capacity;
+    int64_t *fixed; /* [batch][n_used], deterministic mode */
+    /* references waiting to be merged */
+    int64_t n_waiting, waiting_capacity;
+    double *waiting_quaternions, *waiting_weights;
+    void *waiting_data; /* device */
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t bytes(const run *r, int64_t n)
+{
+    return n * (int64_t)real_size(r->precision);
+}
+
+static int64_t volume(const run *r)
+{
+    return r->size * r->size * r->size;
+}
+
+static comm_type real_type(const run *r)
+{
+    return r->precision == PRECISION_SINGLE ? COMM_SINGLE : COMM_DOUBLE;
+}
+
+static status upload(const run *r, const double *from, double scale, int64_t n, void **to)
+{
+    TRY(device_alloc(r->dev, bytes(r, n), to));
+    void *copy = malloc((size_t)bytes(r, n + 1));
+    if (!copy) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = 0; i < n; i++)
+        if (r->precision == PRECISION_SINGLE)
+            ((float *)copy)[i] = (float)(from[i] * scale);
+        else
+            ((double *)copy)[i] = from[i] * scale;
+    status result = device_from_host(r->dev, *to, copy, bytes(r, n));
+    free(copy);
+    return result;
+}
+
+/* -- creation -- */
+
+/* 1/sqrt(standard deviation of the data in the pixel's shell), shells one Fourier voxel wide. */
+static void make_whitening(const run *r, double *whitening)
+{
+    const images *set = r->set;
+    const double width = 2 * r->s_max / (double)r->size;
+    for (int64_t first = 0, last; first < set->n_pixels; first = last) {
+        const int64_t shell = (int64_t)(r->catalogue->radius[first] / width);
+        double mean = 0, square = 0;
+        for (last = first; last < set->n_pixels; last++) {
+            if ((int64_t)(r->catalogue->radius[last] / width) != shell) break;
+            mean += set->mean[last];
+            square += set->square[last];
+        }
+        mean /= (double)(last - first);
+        square /= (double)(last - first);
+        double deviation = sqrt(fmax(square - mean * mean, 0));
+        for (int64_t p = first; p < last; p++)
+            whitening[p] = deviation > 0 ? 1 / sqrt(deviation) : 0;
+    }
+}
+
+static status create_match(run *r)
+{
+    const images *set = r->set;
+    double *whitening = malloc((size_t)(set->n_pixels + 1) * sizeof *whitening);
+    if (!whitening) FAIL(STATUS_RESOURCE, "out of host memory");
+    make_whitening(r, whitening);
+    double mean = 0;
+    for (int64_t p = 0; p < set->n_pixels; p++)
+        mean += set->mean[p] / (double)set->n_pixels;
+    static const match_method methods[] = {[CONFIG_METHOD_EMC] = MATCH_EMC,
+                                           [CONFIG_METHOD_NCC] = MATCH_NCC,
+                                           [CONFIG_METHOD_L2] = MATCH_L2};
+    const match_options options = {.precision = r->precision,
+                                   .method = methods[r->cfg->match.method],
+                                   .memory = (int64_t)(r->cfg->match.memory * 1e6),
+                                   .floor = slice_floor * mean,
+                                   .n_images = set->n_local,
+                                   .n_pixels = set->n_pixels};
+    const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
+    status result = match_create(r->dev, &options, &pixels, set->counts, &r->match);
+    free(whitening);
+    return result;
+}
+
+static status create_stages(run *r)
+{
+    const config *cfg = r->cfg;
+    const slice_options slicing = {r->precision, r->size, cfg->nufft.tolerance,
+                                   cfg->nufft.upsampling};
+    const merge_options merging = {.precision = r->precision,
+                                   .size = r->size,
+                                   .radius = cfg->grid.diameter / r->voxel,
+                                   .tolerance = cfg->nufft.tolerance,
+                                   .upsampling = cfg->nufft.upsampling,
+                                   .lambda = cfg->merge.lambda,
+                                   .iterations = (int)cfg->merge.iterations,
+                                   .residual = cfg->merge.tolerance};
+    TRY(slicer_create(r->dev, &slicing, &r->slicer));
+    TRY(merger_create(r->dev, &merging, &r->merger));
+    TRY(create_match(r));
+    const double radians = 2 * M_PI * r->voxel;
+    TRY(upload(r, r->catalogue->s, radians, 3 * r->set->n_pixels, &r->pixels));
+    TRY(upload(r, r->catalogue->correction, 1, r->set->n_pixels, &r->correction));
+    TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->model));
+    TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->merged));
+    return device_zero(r->dev, r->merged, bytes(r, volume(r)));
+}
+
+static double counts_of(const images *set, int64_t local, int64_t n_used)
+{
+    double sum = 0;
+    for (int64_t p = 0; p < n_used; p++)
+        sum += (double)set->counts[local * set->n_pixels + p];
+    return sum;
+}
+
+/* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all. */
+static status update_fluence(run *r, const double *expected)
+{
+    const images *set = r->set;
+    for (int64_t k = 0; k < set->n_local; k++)
+        r->fluence[set->first + k] =
+            counts_of(set, k, r->n_used) / (expected ? fmax(expected[k], 1e-300) : 1);
+    TRY(comm_share(r->comm, r->fluence, set->per_rank, COMM_DOUBLE));
+    double mean = 0;
+    for (int64_t k = 0; k < set->n; k++)
+        mean += r->fluence[k] / (double)set->n;
+    for (int64_t k = 0; k < set->n; k++)
+        r->fluence[k] = mean > 0 ? r->fluence[k] / mean : 1;
+    return match_set_fluence(r->match, r->fluence + set->first);
+}
+
+static status allocate_host(run *r)
+{
+    const size_t n = (size_t)r->set->n;
+    r->density = calloc((size_t)volume(r), sizeof *r->density);
+    r->fluence = calloc(n, sizeof *r->fluence);
+    r->scores = calloc(n, sizeof *r->scores);
+    r->orientations = calloc(4 * n, sizeof *r->orientations);
+    r->previous = calloc(4 * n, sizeof *r->previous);
+    r->share = calloc((size_t)comm_size(r->comm), sizeof *r->share);
+    if (!r->density || !r->fluence || !r->scores || !r->orientations || !r->previous || !r->share)
+        FAIL(STATUS_RESOURCE, "out of host memory");
+    return STATUS_OK;
+}
+
+status run_create(const config *cfg, const device *dev, comm *c, const catalogue *k,
+                  const images *set, uint64_t seed, run **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    run *r = calloc(1, sizeof *r);
+    if (!r) FAIL(STATUS_RESOURCE, "out of host memory");
+    *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
+    r->precision =
+        cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;
+    r->size = cfg->grid.size;
+    r->s_max = k->radius[k->n_pixels - 1];
+    r->voxel = 1 / (2 * r->s_max);
+    r->n_used = set->n_pixels;
+    result = allocate_host(r);
+    if (result == STATUS_OK) result = create_stages(r);
+    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail, update_fluence(r, NULL));
+    *created = r;
+    return STATUS_OK;
+fail:
+    run_destroy(r);
+    return result;
+}
+
+void run_destroy(run *r)
+{
+    if (!r) return;
+    slicer_destroy(r->slicer);
+    match_destroy(r->match);
+    merger_destroy(r->merger);
+    void *on_device[] = {r->pixels, r->correction, r->model, r->merged, r->slices, r->waiting_data};
+    for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
+        device_free(r->dev, on_device[i]);
+    void *on_host[] = {r->density,         r->fluence,  r->scores,
+                       r->orientations,    r->previous, r->quaternions,
+                       r->weights,         r->columns,  r->waiting_quaternions,
+                       r->waiting_weights, r->share,    r->fixed};
+    for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
+        free(on_host[i]);
+    free(r);
+}
+
+/* -- a generation -- */
+
+static status reserve_batch(run *r)
+{
+    const size_t n = (size_t)r->batch;
+    void *quaternions = realloc(r->quaternions, 4 * n * sizeof(double));
+    if (quaternions) r->quaternions = quaternions;
+    void *weights = realloc(r->weights, n * sizeof *r->weights);
+    if (weights) r->weights = weights;
+    void *columns = realloc(r->columns, n * sizeof *r->columns);
+    if (columns) r->columns = columns;
+    if (!quaternions || !weights || !columns) FAIL(STATUS_RESOURCE, "out of host memory");
+    if (r->cfg->run.deterministic) {
+        free(r->fixed);
+        r->fixed = malloc(n * (size_t)r->n_used * sizeof *r->fixed);
+        if (!r->fixed) FAIL(STATUS_RESOURCE, "out of host memory");
+    }
+    if (r->batch * r->n_used <= r->slices_capacity) return STATUS_OK;
+    device_free(r->dev, r->slices);
+    r->slices = NULL;
+    r->slices_capacity = r->batch * r->n_used;
+    return device_alloc(r->dev, bytes(r, r->slices_capacity), &r->slices);
+}
+
+/* Pixels, batch and reference set of a generation. */
+static status begin(run *r, int number, const run_step *step)
+{
+    const catalogue *k = r->catalogue;
+    const double limit = step->resolution * r->s_max * (1 + 1e-9);
+    r->n_used = 0;
+    while (r->n_used < k->n_pixels && k->radius[r->n_used] <= limit)
+        r->n_used++;
+    r->n_used = larger(r->n_used, 1);
+    r->k_max = step->resolution * (double)r->size / 2;
+    r->n_references = step->n_references;
+    r->batch = r->cfg->slice.batch > 0 ? r->cfg->slice.batch : larger(64, BATCH_POINTS / r->n_used);
+    r->batch = smaller(r->batch, r->n_references);
+    TRY(reserve_batch(r));
+    random_stream stream;
+    random_start(&stream, r->seed, RANDOM_TURN, (uint64_t)number, 0);
+    double u[3];
+    for (int i = 0; i < 3; i++)
+        u[i] = random_uniform(&stream);
+    rotation_uniform(u, r->turn);
+    TRY(match_begin(r->match, r->n_references, r->batch, r->n_used));
+    r->n_waiting = 0;
+    return merger_begin(r->merger);
+}
+
+/* References first .. first+count-1 of the generation. */
+static void reference_rotations(const run *r, int64_t first, int64_t count, double *quaternions)
+{
+    if (r->given)
+        memcpy(quaternions, r->given + 4 * first, 4 * (size_t)count * sizeof *quaternions);
+    else
+        rotation_cover(r->n_references, first, count, r->turn, quaternions);
+}
+
+/* share[rank] = its part of n things. */
+static int64_t deal(run *r, int64_t n)
+{
+    const int ranks = comm_size(r->comm);
+    int64_t mine = 0;
+    for (int i = 0; i < ranks; i++) {
+        r->share[i] = n * (i + 1) / ranks - n * i / ranks;
+        if (i < comm_rank(r->comm)) mine += r->share[i];
+    }
+    return mine;
+}
+
+/* Slices of a batch on every rank: each computes its part, unless the bits must not depend on the
+   number of ranks. */
+static status batch_slices(run *r, int64_t first, int64_t count)
+{
+    reference_rotations(r, first, count, r->quaternions);
+    if (r->cfg->run.deterministic || comm_size(r->comm) == 1)
+        return slicer_run(r->slicer, count, r->quaternions, r->n_used, r->pixels, r->slices);
+    const int64_t mine = deal(r, count);
+    status result =
+        slicer_run(r->slicer, r->share[comm_rank(r->comm)], r->quaternions + 4 * mine, r->n_used,
+                   r->pixels, (char *)r->slices + bytes(r, mine * r->n_used));
+    TRY(comm_agree(r->comm, result));
+    for (int i = 0; i < comm_size(r->comm); i++)
+        r->share[i] *= r->n_used;
+    return comm_share(r->comm, r->slices, r->share, real_type(r));
+}
+
+static status first_pass(run *r, run_record *record)
+{
+    TRY(slicer_set_model(r->slicer, r->model));
+    for (int64_t first = 0; first < r->n_references; first += r->batch) {
+        const int64_t count = smaller(r->batch, r->n_references - first);
+        const double start = now();
+        TRY(batch_slices(r, first, count));
+        const double middle = now();
+        TRY(match_add(r->match, first, count, r->slices));
+        record->seconds[RUN_SLICE] += middle - start;
+        record->seconds[RUN_MATCH] += now() - middle;
+    }
+    return STATUS_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Everybody's orientations and scores on every rank, and the summary of them. */
+static status share_choice(run *r, run_record *record)
+{
+    const images *set = r->set;
+    match_images chosen;
+    match_get_images(r->match, &chosen);
+    double *entropy = malloc((size_t)set->n * sizeof *entropy);
+    int64_t *four = malloc((size_t)comm_size(r->comm) * sizeof *four);
+    if (!entropy || !four) {
+        free(entropy);
+        free(four);
+        FAIL(STATUS_RESOURCE, "out of host memory");
+    }
+    memcpy(r->previous, r->orientations, 4 * (size_t)set->n * sizeof *r->previous);
+    for (int64_t k = 0; k < set->n_local; k++) {
+        reference_rotations(r, chosen.best[k], 1, r->orientations + 4 * (set->first + k));
+        r->scores[set->first + k] = chosen.score[k];
+        entropy[set->first + k] = chosen.entropy[k];
+    }
+    for (int i = 0; i < comm_size(r->comm); i++)
+        four[i] = 4 * set->per_rank[i];
+    status result = comm_share(r->comm, r->orientations, four, COMM_DOUBLE);
+    if (result == STATUS_OK) result = comm_share(r->comm, r->scores, set->per_rank, COMM_DOUBLE);
+    if (result == STATUS_OK) result = comm_share(r->comm, entropy, set->per_rank, COMM_DOUBLE);
+    double mean_entropy = 0, mean_score = 0;
+    for (int64_t k = 0; k < set->n; k++) {
+        mean_entropy += entropy[k] / (double)set->n;
+        mean_score += r->scores[k] / (double)set->n;
+    }
+    for (int64_t k = 0; k < set->n; k++)
+        entropy[k] = rotation_angle(r->previous + 4 * k, r->orientations + 4 * k) * 180 / M_PI;
+    qsort(entropy, (size_t)set->n, sizeof *entropy, ascending);
+    record->perplexity = exp(mean_entropy);
+    record->score = mean_score;
+    record->moved = entropy[set->n / 2];
+    free(entropy);
+    free(four);
+    return result;
+}
+
+static status decide(run *r, const run_step *step, run_record *record)
+{
+    match_images chosen;
+    TRY(match_decide(r->match, step->perplexity));
+    TRY(share_choice(r, record));
+    if (!r->cfg->match.fluence_update) return STATUS_OK;
+    match_get_images(r->match, &chosen);
+    return update_fluence(r, chosen.expected);
+}
+
+/* Without scores: every image at its own given orientation, or at a random reference. */
+static status assign(run *r, run_record *record)
+{
+    const images *set = r->set;
+    int64_t *best = malloc((size_t)(set->n_local + 1) * sizeof *best);
+    if (!best) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t k = 0; k < set->n_local; k++) {
+        best[k] = set->first + k;
+        if (r->given) continue;
+        random_stream stream;
+        random_start(&stream, r->seed, RANDOM_ASSIGN, (uint64_t)set->source[set->first + k], 0);
+        best[k] = (int64_t)(random_uniform(&stream) * (double)r->n_references);
+    }
+    status result = match_assign(r->match, best);
+    free(best);
+    TRY(result);
+    return share_choice(r, record);
+}
+
+static status flush_waiting(run *r)
+{
+    const int64_t n = r->n_waiting;
+    r->n_waiting = 0;
+    return merger_add(r->merger, n, r->waiting_quaternions, r->waiting_weights, r->n_used,
+                      r->pixels, r->waiting_data);
+}
+
+static status reserve_waiting(run *r)
+{
+    const int64_t capacity = larger(MERGE_POINTS / r->n_used, r->batch);
+    if (capacity * r->n_used > r->waiting_capacity) {
+        device_free(r->dev, r->waiting_data);
+        r->waiting_data = NULL;
+        r->waiting_capacity = capacity * r->n_used;
+        TRY(device_alloc(r->dev, bytes(r, r->waiting_capacity), &r->waiting_data));
+    }
+    free(r->waiting_quaternions);
+    free(r->waiting_weights);
+    r->waiting_quaternions = malloc((size_t)(4 * capacity) * sizeof(double));
+    r->waiting_weights = malloc((size_t)capacity * sizeof(double));
+    if (!r->waiting_quaternions || !r->waiting_weights) FAIL(STATUS_RESOURCE, "out of host memory");
+    return STATUS_OK;
+}
+
+/* Rows for references columns[first..first+count-1] of the batch join the waiting list, whose data
+   have been put at its end. */
+static status append_waiting(run *r, int64_t first, int64_t count)
+{
+    TRY(match_kernels_of(r->dev, r->precision)
+            ->divide_rows(r->dev, count, r->n_used, r->correction,
+                          (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used)));
+    for (int64_t a = 0; a < count; a++) {
+        const int64_t column = r->columns[first + a];
+        memcpy(r->waiting_quaternions + 4 * (r->n_waiting + a), r->quaternions + 4 * column,
+               4 * sizeof(double));
+        r->waiting_weights[r->n_waiting + a] = (double)r->weights[column] / WEIGHT_SCALE;
+    }
+    r->n_waiting += count;
+    return STATUS_OK;
+}
+
+/* The waiting list can take `count` more rows. */
+static status make_room(run *r, int64_t count)
+{
+    if ((r->n_waiting + count) * r->n_used <= r->waiting_capacity) return STATUS_OK;
+    return flush_waiting(r);
+}
+
+/* Tomograms of the active references, added over ranks, each rank keeping its share. */
+static status deal_tomograms(run *r, int64_t n_active)
+{
+    const int64_t mine = deal(r, n_active), count = r->share[comm_rank(r->comm)];
+    TRY(make_room(r, count));
+    TRY(match_tomograms(r->match, n_active, r->columns, r->slices));
+    for (int i = 0; i < comm_size(r->comm); i++)
+        r->share[i] *= r->n_used;
+    TRY(comm_sum_scatter(r->comm, r->slices,
+                         (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used), r->share,
+                         real_type(r)));
+    return append_waiting(r, mine, count);
+}
+
+/* The same in fixed point, all of them on every rank: the same bits for any number of ranks. */
+static status repeat_tomograms(run *r, int64_t n_active)
+{
+    double largest = 1;
+    for (int64_t p = 0; p < r->n_used; p++)
+        largest = fmax(largest, r->set->mean[p] * (double)r->set->n);
+    const double scale = ldexp(1, 61 - (int)ceil(log2(largest)));
+    TRY(make_room(r, n_active));
+    memset(r->fixed, 0, (size_t)(n_active * r->n_used) * sizeof *r->fixed);
+    TRY(match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed));
+    TRY(comm_sum(r->comm, r->fixed, n_active * r->n_used, COMM_INT64));
+    TRY(match_kernels_of(r->dev, r->precision)
+            ->from_fixed(r->dev, n_active * r->n_used, r->fixed, scale,
+                         (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used)));
+    return append_waiting(r, 0, n_active);
+}
+
+static status second_pass(run *r, run_record *record)
+{
+    const double least = weight_floor * (double)r->set->n / (double)r->n_references * WEIGHT_SCALE;
+    TRY(reserve_waiting(r));
+    for (int64_t first = 0; first < r->n_references; first += r->batch) {
+        const int64_t count = smaller(r->batch, r->n_references - first);
+        const double start = now();
+        const bool again = !match_keeps_scores(r->match);
+        if (again) TRY(batch_slices(r, first, count));
+        reference_rotations(r, first, count, r->quaternions);
+        memset(r->weights, 0, (size_t)count * sizeof *r->weights);
+        TRY(match_weights(r->match, first, count, again ? r->slices : NULL, r->weights));
+        TRY(comm_sum(r->comm, r->weights, count, COMM_INT64));
+        int64_t n_active = 0;
+        for (int64_t a = 0; a < count; a++)
+            if ((double)r->weights[a] > least) r->columns[n_active++] = a;
+        record->n_active += n_active;
+        TRY(r->cfg->run.deterministic ? repeat_tomograms(r, n_active)
+                                      : deal_tomograms(r, n_active));
+        record->seconds[RUN_MATCH] += now() - start;
+    }
+    const double start = now();
+    status result = flush_waiting(r);
+    record->seconds[RUN_MERGE] += now() - start;
+    return comm_agree(r->comm, result);
+}
+
+/* Adds the type 1 sums over ranks and solves for the autocorrelation, the same on all ranks. */
+static status solve(run *r, run_record *record)
+{
+    const double start = now();
+    void *kernel, *data;
+    int64_t n_kernel, n_data;
+    merge_report report = {0};
+    merger_sums(r->merger, &kernel, &n_kernel, &data, &n_data);
+    if (!r->cfg->run.deterministic) {
+        TRY(comm_sum(r->comm, kernel, n_kernel, real_type(r)));
+        TRY(comm_sum(r->comm, data, n_data, real_type(r)));
+    }
+    status result = STATUS_OK;
+    if (comm_rank(r->comm) == 0) {
+        result = r->has_model ? device_copy(r->dev, r->merged, r->model, bytes(r, volume(r)))
+                              : device_zero(r->dev, r->merged, bytes(r, volume(r)));
+        if (result == STATUS_OK) result = merger_solve(r->merger, r->merged, &report);
+    }
+    TRY(comm_agree(r->comm, result));
+    TRY(comm_broadcast(r->comm, r->merged, volume(r), real_type(r), 0));
+    record->cg_iterations = report.iterations;
+    record->seconds[RUN_MERGE] += now() - start;
+    return STATUS_OK;
+}
+
+static status create_phaser(const run *r, int64_t starts, phaser **created)
+{
+    const config *cfg = r->cfg;
+    const phase_options options = {.precision = r->precision,
+                                   .size = r->size,
+                                   .starts = starts,
+                                   .radius = cfg->grid.diameter / 2 / r->voxel,
+                                   .step = cfg->phase.method == CONFIG_PHASING_HIO ? PHASE_HIO
+                                                                                   : PHASE_RAAR,
+                                   .n_er = (int)cfg->phase.er,
+                                   .n_hio = (int)cfg->phase.hio,
+                                   .beta = cfg->phase.beta,
+                                   .blur = cfg->phase.shrinkwrap_sigma,
+                                   .threshold = cfg->phase.shrinkwrap_threshold};
+    return phaser_create(r->dev, &options, created);
+}
+
+/* This rank's starts, numbers first .. first+count-1, into densities and r_factors at those places. */
+static status phase_mine(run *r, int64_t first, int64_t count, int loops, uint64_t round,
+                         const double *from, double *densities, double *r_factors)
+{
+    status result = STATUS_OK;
+    phaser *p = NULL;
+    if (count == 0) return STATUS_OK;
+    const double edge = (double)r->size / 2;
+    const double k_min = r->catalogue->radius[0] / r->s_max * edge - 0.5;
+    TRY_OR(done, create_phaser(r, count, &p));
+    TRY_OR(done, phaser_set_target(p, r->merged, k_min, r->k_max));
+    for (int64_t s = 0; s < count; s++)
+        if (from && first + s == 0)
+            TRY_OR(done, phaser_start_from(p, s, from));
+        else
+            TRY_OR(done, phaser_start_random(p, s, r->seed, (round << 32) + (uint64_t)(first + s)));
+    TRY_OR(done, phaser_run(p, loops));
+    for (int64_t s = 0; s < count; s++)
+        TRY_OR(done, phaser_get(p, s, densities + (first + s) * volume(r), r_factors + first + s));
+done:
+    phaser_destroy(p);
+    return result;
+}
+
+/* Phases `starts` times, dealt to ranks (start 0 from a density if given), and averages. */
+static status phase_starts(run *r, int64_t starts, int loops, uint64_t round, const double *from,
+                           average_report *report, double *r_factor)
+{
+    status result = STATUS_OK;
+    const int64_t mine = deal(r, starts), count = r->share[comm_rank(r->comm)];
+    double *densities = malloc((size_t)(starts * volume(r)) * sizeof *densities);
+    double *r_factors = malloc((size_t)starts * sizeof *r_factors);
+    if (!densities || !r_factors)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
+                             "out of host memory for %lld densities", (long long)starts);
+    if (result == STATUS_OK)
+        result = phase_mine(r, mine, count, loops, round, from, densities, r_factors);
+    TRY_OR(done, comm_agree(r->comm, result));
+    TRY_OR(done, comm_share(r->comm, r_factors, r->share, COMM_DOUBLE));
+    for (int i = 0; i < comm_size(r->comm); i++)
+        r->share[i] *= volume(r);
+    TRY_OR(done, comm_gather(r->comm, densities, r->share, COMM_DOUBLE, 0));
+    if (comm_rank(r->comm) == 0)
+        result = average_densities(r->dev, r->size, starts, 0.9, r_factors, densities, r->density,
+                                   report);
+    TRY_OR(done, comm_agree(r->comm, result));
+    TRY_OR(done, comm_broadcast(r->comm, report, sizeof *report, COMM_BYTE, 0));
+    TRY_OR(done, comm_broadcast(r->comm, r->density, volume(r), COMM_DOUBLE, 0));
+    *r_factor = r_factors[0];
+    for (int64_t s = 1; s < starts; s++)
+        *r_factor = fmin(*r_factor, r_factors[s]);
+done:
+    free(densities);
+    free(r_factors);
+    return result;
+}
+
+status run_set_density(run *r, const double *density)
+{
+    phaser *p = NULL;
+    if (density != r->density) memcpy(r->density, density, (size_t)volume(r) * sizeof *r->density);
+    status result = create_phaser(r, 1, &p);
+    if (result == STATUS_OK) result = phaser_autocorrelation(p, r->density, r->model);
+    phaser_destroy(p);
+    r->has_model = true;
+    return comm_agree(r->comm, result);
+}
+
+static status phase(run *r, int number, const run_step *step, run_record *record)
+{
+    const double start = now();
+    average_report report;
+    const bool again = r->has_model;
+    TRY(phase_starts(r, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops, (uint64_t)number,
+                     again ? r->density : NULL, &report, &record->r_factor));
+    if (step->feedback)
+        TRY(run_set_density(r, r->density));
+    else
+        TRY(device_copy(r->dev, r->model, r->merged, bytes(r, volume(r))));
+    record->seconds[RUN_PHASE] += now() - start;
+    return STATUS_OK;
+}
+
+status run_generation(run *r, int number, const run_step *step, run_record *record)
+{
+    *record = (run_record){.step = *step};
+    TRY(comm_agree(r->comm, begin(r, number, step)));
+    if (r->has_model) {
+        TRY(first_pass(r, record));
+        TRY(decide(r, step, record));
+    } else {
+        TRY(assign(r, record));
+    }
+    TRY(second_pass(r, record));
+    TRY(solve(r, record));
+    return phase(r, number, step, record);
+}
+
+status run_merge_at(run *r, const double *orientations)
+{
+    const run_step step = {.resolution = 1, .n_references = r->set->n, .perplexity = 1};
+    run_record record = {.step = step};
+    r->given = orientations;
+    status result = comm_agree(r->comm, begin(r, 0, &step));
+    if (result == STATUS_OK) result = assign(r, &record);
+    if (result == STATUS_OK) result = second_pass(r, &record);
+    if (result == STATUS_OK) result = solve(r, &record);
+    r->given = NULL;
+    TRY(result);
+    r->has_model = true;
+    return device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)));
+}
+
+status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor)
+{
+    return phase_starts(r, starts, loops, UINT32_MAX, NULL, report, r_factor);
+}
+
+const double *run_density(const run *r)
+{
+    return r->density;
+}
+
+const double *run_orientations(const run *r)
+{
+    return r->orientations;
+}
+
+const double *run_fluence(const run *r)
+{
+    return r->fluence;
+}
+
+const double *run_scores(const run *r)
+{
+    return r->scores;
+}
+
+double run_voxel(const run *r)
+{
+    return r->voxel;
+}
+
+double run_s_max(const run *r)
+{
+    return r->s_max;
+}
+
+status run_autocorrelation(const run *r, double *out)
+{
+    TRY(device_to_host(r->dev, out, r->merged, bytes(r, volume(r))));
+    if (r->precision == PRECISION_SINGLE)
+        for (int64_t i = volume(r) - 1; i >= 0; i--)
+            out[i] = (double)((float *)out)[i];
+    return STATUS_OK;
+}
