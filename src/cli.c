@@ -135,8 +135,8 @@ static status check_arguments(const cli *c)
     if (c->n_arguments < of->min_arguments)
         FAIL(STATUS_USAGE, "an argument is missing; write mtip %s %s", of->name, of->arguments);
     if (of->max_arguments >= 0 && c->n_arguments > of->max_arguments)
-        FAIL(STATUS_USAGE, "one argument too many, '%s'; write mtip %s %s",
-             c->arguments[of->max_arguments], of->name, of->arguments);
+        FAIL(STATUS_USAGE, "one argument too many, '%s'; write mtip %s%s%s",
+             c->arguments[of->max_arguments], of->name, *of->arguments ? " " : "", of->arguments);
     return STATUS_OK;
 }
 

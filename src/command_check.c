@@ -1,17 +1,20 @@
-/* `mtip check`: what the settings amount to, before anything runs. */
+/* `mtip check`: what the settings amount to, before anything runs; what a data set holds. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "check_data.h"
 #include "commands.h"
 
 static const double pi = 3.14159265358979323846;
 
-/* What follows from beam, detector and grid; lengths in A. */
+/* What follows from the geometry and the grid; lengths in A. */
 typedef struct summary {
     double wavelength;
     double s_edge, s_corner; /* largest |s| at the middle of an edge, at a corner, 1/A */
     double voxel, box;
-    double oversampling; /* of the pixels, of intensities of the particle's autocorrelation */
+    double oversampling; /* pixels for each 1 / diameter */
     double step;         /* Crowther's, resolution over diameter, rad */
 } summary;
 
@@ -86,7 +89,6 @@ static void warn(const config *c, const summary *s)
                     (long long)c->slice.final_references, rotations_of(s->step));
 }
 
-/* The voxel of a data set follows from its own geometry; this is the one mtip simulate makes. */
 static status check_box(const config *c, const summary *s)
 {
     if (2 * c->grid.diameter <= s->box) return STATUS_OK;
@@ -98,14 +100,37 @@ static status check_box(const config *c, const summary *s)
         (long long)c->grid.size, s->voxel, s->box, c->grid.diameter, 2 * c->grid.diameter, need);
 }
 
+static status check_config(const cli *c, const char *path)
+{
+    static config settings;
+    TRY(config_load(path, c->n_sets, c->sets, &settings));
+    TRY(config_check(&settings, CONFIG_FOR_ANY));
+    if (*settings.molecule.file) TRY(config_check(&settings, CONFIG_FOR_SIMULATE));
+    if (*settings.data.file) TRY(config_check(&settings, CONFIG_FOR_RECONSTRUCT));
+    summary s = summarize(&settings);
+    print_summary(&settings, &s);
+    warn(&settings, &s);
+    TRY(check_box(&settings, &s));
+    if (!*settings.data.file) return STATUS_OK;
+    if (access(settings.data.file, F_OK) != 0 &&
+        strcmp(settings.data.file, settings.simulate.output) == 0) {
+        log_info("%s is not there yet; mtip simulate makes it", settings.data.file);
+        return STATUS_OK;
+    }
+    printf("\n");
+    return check_data(settings.data.file, settings.data.dataset, &settings);
+}
+
 status command_check(const cli *c, comm *world)
 {
     (void)world;
-    const config *settings = &c->config;
-    if (*settings->molecule.file) TRY(config_check(settings, CONFIG_FOR_SIMULATE));
-    if (*settings->data.file) TRY(config_check(settings, CONFIG_FOR_RECONSTRUCT));
-    summary s = summarize(settings);
-    print_summary(settings, &s);
-    warn(settings, &s);
-    return check_box(settings, &s);
+    for (int i = 0; i < c->n_arguments; i++) {
+        const char *path = c->arguments[i];
+        if (c->n_arguments > 1) printf("%s%s:\n", i ? "\n" : "", path);
+        if (check_data_is(path))
+            TRY(check_data(path, NULL, NULL));
+        else
+            TRY(check_config(c, path));
+    }
+    return STATUS_OK;
 }

@@ -10,9 +10,9 @@ static const cli_option evaluate_options[] = {
 
 /* clang-format off */
 const command commands[] = {
-    {.name = "check", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
-     .meaning = "read the settings, check them against each other, print what follows; run nothing",
-     .takes_config = true, .use = CONFIG_FOR_ANY, .run = command_check},
+    {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
+     .meaning = "check settings against each other and the data, print what follows; run nothing",
+     .run = command_check},
     {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
      .meaning = "compare a run with the truth and its halves with each other; the resolution",
      .options = evaluate_options, .run = command_evaluate},

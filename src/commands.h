@@ -11,7 +11,7 @@
 extern const command commands[];
 extern const int n_commands;
 
-/* Prints what the settings amount to: resolution, voxel, box, references. */
+/* Prints what the settings amount to (resolution, voxel, box, references), what a data set holds. */
 status command_check(const cli *c, comm *world);
 /* Compares a run's density and orientations with the truth, and its halves with each other; writes
    fsc.txt. */

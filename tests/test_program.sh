@@ -21,7 +21,7 @@ printf 'grid:\n  size: 45\n  diameter: 70\n' >"$work/good.yaml"
 printf 'grid:\n  size: 12x8\n' >"$work/bad.yaml"
 
 expect 0 out 'commands:' --help
-expect 0 out 'usage: mtip check CONFIG' check --help
+expect 0 out 'usage: mtip check CONFIG|DATA...' check --help
 expect 0 out 'mtip 0.' --version
 expect 0 out 'size: 41' --help-config
 expect 2 err "unknown command 'chekc', did you mean 'check'?" chekc
