@@ -1,13 +1,6 @@
 #include "mtip/phase_sum.h"
 
-/* One function per instruction set, chosen when the program starts: the build stays portable.
-   The sums of two instruction sets differ in rounding (about 1e-7 of the intensity). */
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && \
-    !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
-#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "arch=haswell", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
+#include "core/types.h"
 
 /* Adding and subtracting it rounds a double to an integer (ties to even). */
 #define ROUND_TO_INTEGER 6755399441055744.0 /* 1.5 * 2^52 */
@@ -37,8 +30,9 @@ static inline float half_cosine(float t)
     return p;
 }
 
-/* The full angle from its half: no branches, no quadrants. */
-FOR_EACH_CPU
+/* The full angle from its half: no branches, no quadrants.  The sums of two instruction sets differ
+   in rounding, about 1e-7 of the intensity. */
+WIDEST_VECTORS
 void phase_sum_block(const double *x, const double *y, const double *z, const float *w,
                      const double u[3], double sum[2])
 {

@@ -5,7 +5,7 @@
 enum { PHASE_SUM_BLOCK = 128 };
 
 /* Adds sum_j w_j (cos, sin)(2 pi u.r_j) over PHASE_SUM_BLOCK atoms to sum[0], sum[1].  Phases are
-   taken modulo one turn in double precision; sine and cosine in single, with an error below 3e-7. */
+   taken modulo one turn in double precision; sine and cosine in single, with an error below 1e-6. */
 void phase_sum_block(const double *x, const double *y, const double *z, const float *w,
                      const double u[3], double sum[2]);
 

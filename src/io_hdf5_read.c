@@ -32,7 +32,8 @@ static status open_file(h5_reader *r)
     r->id = H5Fopen(r->path, H5F_ACC_RDONLY, access);
     if (r->id < 0) {
         const char *why = h5_reason();
-        bool locked = strstr(why, "lock") || strstr(why, "temporarily");
+        bool locked = strstr(why, "lock file") || strstr(why, "locks available") ||
+                      strstr(why, "temporarily unavailable");
         FAIL(STATUS_INPUT, "%s: cannot open: %s%s", r->path, why,
              locked ? " (if no one writes this file, the file system may lack locks: set "
                       "HDF5_USE_FILE_LOCKING=FALSE)"
