@@ -18,7 +18,7 @@ static inline void turns_of(double x, double *high, double *low)
     double whole = product - rint(product);
     double sum = whole + rest;
     *low = rest - (sum - whole);
-    *high = sum;
+    *high = sum - rint(sum); /* huge x have a huge rest */
 }
 
 #endif
