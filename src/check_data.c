@@ -143,7 +143,7 @@ static _Noreturn void check_in_child(int answer, const char *path, const char *i
     verdict v = {.code = check_here(path, images_name, c)};
     snprintf(v.place, sizeof v.place, "%s", status_place());
     snprintf(v.message, sizeof v.message, "%s", status_message());
-    fflush(stdout);
+    (void)fflush(stdout);
     ssize_t written = write(answer, &v, sizeof v);
     _exit(written == (ssize_t)sizeof v ? 0 : 1);
 }
@@ -151,7 +151,7 @@ static _Noreturn void check_in_child(int answer, const char *path, const char *i
 status check_data(const char *path, const char *images_name, const config *c)
 {
     int ends[2];
-    fflush(stdout);
+    (void)fflush(stdout);
     if (pipe(ends) != 0) FAIL(STATUS_RESOURCE, "cannot make a pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child == 0) check_in_child(ends[1], path, images_name, c);

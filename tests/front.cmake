@@ -6,12 +6,13 @@ foreach(unit cli config)
   add_test(NAME ${unit} COMMAND test_${unit})
 endforeach()
 add_test(NAME layers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_layers.sh ${CMAKE_SOURCE_DIR})
-add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>)
+add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>
+  ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
 set_tests_properties(program PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
 
 # A libFuzzer target: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
-# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS tests/data/config
+# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS
 option(MTIP_FUZZ "Build the fuzz targets (needs clang)" OFF)
 if(MTIP_FUZZ)
   pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)

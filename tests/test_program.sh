@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program as its user sees it: exit codes, what goes to stdout and what to stderr.
-# Usage: test_program.sh MTIP
+# Usage: test_program.sh MTIP PDB
 mtip=$1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -33,6 +33,22 @@ expect 2 err '--set grid.size=x' check "$work/good.yaml" --set grid.size=x
 expect 3 err 'a directory' check "$work"
 expect 0 out 'HDF5' info
 SLURM_STEP_NUM_TASKS=4 expect 5 err 'srun --mpi=pmix' info
+
+# Data sets: one that is not there yet, a good one, one cut short.
+cat >"$work/run.yaml" <<END
+molecule: {file: $2}
+simulate: {images: 3, photons_per_image: 1e4, output: $work/images.h5}
+data: {file: $work/images.h5}
+grid: {diameter: 60, size: 41}
+END
+expect 0 err 'images.h5 is not there yet' check "$work/run.yaml"
+expect 0 err 'images.h5' simulate "$work/run.yaml"
+expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/images.h5"
+expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/run.yaml"
+expect 3 err '--set data.images: it is 4' check "$work/run.yaml" --set data.images=4
+expect 3 err '--set grid.size: it is 30 voxels' check "$work/run.yaml" --set grid.size=30
+head -c 5000 "$work/images.h5" >"$work/cut.h5"
+expect 4 err 'cut.h5' check "$work/cut.h5"
 
 # The config it prints is one it reads, and says the same.
 "$mtip" --help-config >"$work/default.yaml"
