@@ -190,22 +190,27 @@ static status move_values(const device *dev, const ball *b, const double *moving
     return result;
 }
 
-/* Moves the map; with `fixed` also fills correlation, with `aligned` also makes the map. */
-static status apply(const device *dev, int64_t n, double radius, const double *moving,
-                    const double *fixed, alignment *motion, double *aligned)
+static status apply_in(const device *dev, const ball *b, const double *moving, const double *fixed,
+                       alignment *motion, double *aligned)
 {
     status result = STATUS_OK;
-    ball *b = NULL;
-    TRY(ball_create(n, radius, &b));
     double *values = malloc((size_t)b->n_points * 2 * sizeof *values);
-    if (!values)
-        TRY_OR(done, status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                                 "no memory to move a map of %lld", (long long)n));
+    if (!values) FAIL(STATUS_RESOURCE, "no memory to move a map of %lld", (long long)b->n);
     TRY_OR(done, move_values(dev, b, moving, motion, values));
     if (fixed) TRY_OR(done, ball_correlation(dev, b, fixed, values, &motion->correlation));
     if (aligned) TRY_OR(done, ball_to_map(dev, b, values, aligned));
 done:
     free(values);
+    return result;
+}
+
+/* Moves the map; with `fixed` also fills correlation, with `aligned` also makes the map. */
+static status apply(const device *dev, int64_t n, double radius, const double *moving,
+                    const double *fixed, alignment *motion, double *aligned)
+{
+    ball *b = NULL;
+    TRY(ball_create(n, radius, &b));
+    status result = apply_in(dev, b, moving, fixed, motion, aligned);
     ball_destroy(b);
     return result;
 }

@@ -72,12 +72,10 @@ static status padded_intensity(const device *dev, int64_t n, const double *map, 
 {
     status result = STATUS_OK;
     int64_t m = t->m, n_half = m * m * (m / 2 + 1);
-    double *padded = calloc((size_t)(m * m * m), sizeof *padded);
-    double *half = malloc((size_t)n_half * 2 * sizeof *half);
-    if (!padded || !half)
-        TRY_OR(done,
-               status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                           "no memory to pad a map of %lld to %lld", (long long)n, (long long)m));
+    double *half = calloc((size_t)(2 * n_half + m * m * m), sizeof *half);
+    if (!half)
+        FAIL(STATUS_RESOURCE, "no memory to pad a map of %lld to %lld", (long long)n, (long long)m);
+    double *padded = half + 2 * n_half;
     for (int64_t zy = 0; zy < n * n; zy++)
         memcpy(padded + (zy / n * m + zy % n) * m, map + zy * n, (size_t)n * sizeof *map);
     TRY_OR(done, map_transform(dev, m, padded, half));
@@ -90,26 +88,24 @@ static status padded_intensity(const device *dev, int64_t n, const double *map, 
         t->half[i] = (float)(half[i] / largest);
 done:
     free(half);
-    free(padded);
     return result;
 }
 
-static status table_create(const device *dev, const ball *b, const double *map, table *t)
+/* The caller frees t->half, also on failure. */
+static status table_fill(const device *dev, const ball *b, const double *map, table *t)
 {
-    status result = STATUS_OK;
     int n_shells = b->n_shells + 1;
     t->m = FINER * b->n;
-    t->half = malloc((size_t)(t->m * t->m * (t->m / 2 + 1)) * sizeof *t->half);
+    t->half = calloc((size_t)(t->m * t->m * (t->m / 2 + 1)), sizeof *t->half);
+    if (!t->half)
+        FAIL(STATUS_RESOURCE, "no memory for intensities of a map of %lld", (long long)b->n);
+    TRY(padded_intensity(dev, b->n, map, t));
     double *shells = malloc((size_t)(2 * (n_shells + 2)) * sizeof *shells);
-    if (!t->half || !shells)
-        TRY_OR(done, status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                                 "no memory for intensities of a map of %lld", (long long)b->n));
-    TRY_OR(done, padded_intensity(dev, b->n, map, t));
+    if (!shells) FAIL(STATUS_RESOURCE, "no memory for %d shells", n_shells);
     table_normalize(t, 1, n_shells, shells);
     table_normalize(t, 2, n_shells, shells);
-done:
     free(shells);
-    return result;
+    return STATUS_OK;
 }
 
 static float table_read(const table *t, double x, double y, double z)
@@ -139,7 +135,7 @@ static float table_read(const table *t, double x, double y, double z)
 }
 
 /* Of the fixed intensities at the points k and the moving ones at R^T k. */
-static double agreement(const ball *b, const float *fixed, const table *moving, const double q[4])
+static double agreement(const ball *b, const double *fixed, const table *moving, const double q[4])
 {
     double r[9], sum = 0;
     rotation_matrix(q, r);
@@ -155,10 +151,11 @@ static double agreement(const ball *b, const float *fixed, const table *moving, 
 }
 
 /* Small turns about the three axes as long as they help. */
-static void polish(const ball *b, const float *fixed, const table *moving, double q[4])
+static void polish(const ball *b, const double *fixed, const table *moving, double q[4])
 {
     double best = agreement(b, fixed, moving, q);
-    for (double step = 0.06; step > 0.01; step /= 2)
+    for (int level = 0; level < 3; level++) {
+        double step = 0.06 / (1 << level);
         for (int trial = 0, since = 0; trial < 30 && since < 6; trial++) {
             double axis[3] = {0, 0, 0}, turn[4], turned[4];
             axis[trial / 2 % 3] = 1;
@@ -171,6 +168,7 @@ static void polish(const ball *b, const float *fixed, const table *moving, doubl
             memcpy(q, turned, sizeof turned);
             since = 0;
         }
+    }
 }
 
 /* Takes the best of the cover that are far from those already taken; spoils the scores. */
@@ -195,13 +193,11 @@ status align_search(const device *dev, const ball *b, const double *fixed, const
 {
     status result = STATUS_OK;
     table of_fixed = {0}, of_moving = {0};
-    float *targets = malloc((size_t)b->n_points * sizeof *targets);
-    double *cover = malloc(ALIGN_COVER * 5 * sizeof *cover), *scores = cover + 4 * ALIGN_COVER;
-    if (!targets || !cover)
-        TRY_OR(done, status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                                 "no memory to search %d rotations", ALIGN_COVER));
-    TRY_OR(done, table_create(dev, b, fixed, &of_fixed));
-    TRY_OR(done, table_create(dev, b, moving, &of_moving));
+    double *cover = malloc((size_t)(5 * ALIGN_COVER + b->n_points) * sizeof *cover);
+    if (!cover) FAIL(STATUS_RESOURCE, "no memory to search %d rotations", ALIGN_COVER);
+    double *scores = cover + 4 * ALIGN_COVER, *targets = scores + ALIGN_COVER;
+    TRY_OR(done, table_fill(dev, b, fixed, &of_fixed));
+    TRY_OR(done, table_fill(dev, b, moving, &of_moving));
     for (int64_t i = 0; i < b->n_points; i++)
         targets[i] = b->shell[i] == 0 ? 0
                                       : table_read(&of_fixed, FINER * b->k[i][0],
@@ -218,6 +214,5 @@ done:
     free(of_moving.half);
     free(of_fixed.half);
     free(cover);
-    free(targets);
     return result;
 }

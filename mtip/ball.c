@@ -39,26 +39,23 @@ status ball_create(int64_t n, double radius, ball **created)
         FAIL(STATUS_INVALID,
              "a Fourier ball of %g voxels in a map of %lld: the radius must be 1 to half the size",
              radius, (long long)n);
-    status result = STATUS_OK;
     ball *b = calloc(1, sizeof *b);
     if (!b) FAIL(STATUS_RESOURCE, "no memory for a Fourier ball");
     b->n = n;
     b->radius = radius;
     b->n_shells = (int)floor(radius) + 1;
     b->n_points = ball_list(b);
-    size_t points = (size_t)b->n_points;
+    size_t points = (size_t)b->n_points + 1;
     b->k = malloc(points * sizeof *b->k);
     b->shell = malloc(points * sizeof *b->shell);
     b->weight = malloc(points * sizeof *b->weight);
-    if (!b->k || !b->shell || !b->weight)
-        TRY_OR(failed, status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                                   "no memory for a Fourier ball of %zu points", points));
+    if (!b->k || !b->shell || !b->weight) {
+        ball_destroy(b);
+        FAIL(STATUS_RESOURCE, "no memory for a Fourier ball of %zu points", points);
+    }
     ball_list(b);
     *created = b;
     return STATUS_OK;
-failed:
-    ball_destroy(b);
-    return result;
 }
 
 void ball_destroy(ball *b)

@@ -6,20 +6,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-static status fsc_allocate(int n_shells, fsc **created)
+/* NULL without memory. */
+static fsc *fsc_allocate(int n_shells)
 {
     fsc *f = calloc(1, sizeof *f);
-    if (!f) FAIL(STATUS_RESOURCE, "no memory for a shell correlation");
+    if (!f) return NULL;
     f->n_shells = n_shells;
     f->s = calloc((size_t)n_shells, sizeof *f->s);
     f->n_voxels = calloc((size_t)n_shells, sizeof *f->n_voxels);
     f->value = calloc((size_t)n_shells, sizeof *f->value);
-    if (!f->s || !f->n_voxels || !f->value) {
-        fsc_destroy(f);
-        FAIL(STATUS_RESOURCE, "no memory for %d shells", n_shells);
-    }
-    *created = f;
-    return STATUS_OK;
+    if (f->s && f->n_voxels && f->value) return f;
+    fsc_destroy(f);
+    return NULL;
 }
 
 void fsc_destroy(fsc *f)
@@ -45,31 +43,41 @@ static void fsc_fill(const ball *b, double box, const double *values, double *su
         f->n_voxels[b->shell[i]] += (int64_t)b->weight[i];
 }
 
+static status correlate(const device *dev, const ball *points, double box, const double *a,
+                        const double *b, fsc *f)
+{
+    status result = STATUS_OK;
+    int64_t n_values = 4 * points->n_points, n_sums = 2 * points->n_shells;
+    double *values = malloc((size_t)(n_values + n_sums) * sizeof *values);
+    if (!values) FAIL(STATUS_RESOURCE, "no memory to correlate maps of %lld", (long long)points->n);
+    TRY_OR(done, ball_from_map(dev, points, a, values));
+    TRY_OR(done, ball_from_map(dev, points, b, values + 2 * points->n_points));
+    fsc_fill(points, box, values, values + n_values, f);
+done:
+    free(values);
+    return result;
+}
+
 status fsc_create(const device *dev, int64_t n, double voxel, double s_max, const double *a,
                   const double *b, fsc **created)
 {
-    status result = STATUS_OK;
-    double box = (double)n * voxel, *values = NULL, *sums = NULL;
+    double box = (double)n * voxel;
     ball *points = NULL;
-    fsc *f = NULL;
     TRY(ball_check_map("the first map", n, a));
     TRY(ball_check_map("the second map", n, b));
     TRY(ball_create(n, s_max * box, &points));
-    values = malloc((size_t)points->n_points * 4 * sizeof *values);
-    sums = malloc((size_t)points->n_shells * 2 * sizeof *sums);
-    if (!values || !sums)
-        TRY_OR(done, status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                                 "no memory to correlate maps of %lld", (long long)n));
-    TRY_OR(done, ball_from_map(dev, points, a, values));
-    TRY_OR(done, ball_from_map(dev, points, b, values + 2 * points->n_points));
-    TRY_OR(done, fsc_allocate(points->n_shells, &f));
+    fsc *f = fsc_allocate(points->n_shells);
+    if (!f) {
+        ball_destroy(points);
+        FAIL(STATUS_RESOURCE, "no memory for a shell correlation");
+    }
     f->s_max = s_max;
-    fsc_fill(points, box, values, sums, f);
-    *created = f;
-done:
-    free(sums);
-    free(values);
+    status result = correlate(dev, points, box, a, b, f);
     ball_destroy(points);
+    if (result == STATUS_OK)
+        *created = f;
+    else
+        fsc_destroy(f);
     return result;
 }
 

@@ -22,16 +22,17 @@ struct sampler {
 
 /* modes [batch][n^3] complex: the map, and its products with -2 pi i x_d/n, whose transforms are
    the derivatives. */
-static void fill_modes(const double *map, int64_t n, int batch, double *modes)
+static void fill_modes(const double *map, int64_t n, bool gradient, double *modes)
 {
     int64_t size = n * n * n, centre = n / 2;
     for (int64_t i = 0; i < size; i++) {
         const int64_t x[3] = {i % n - centre, i / n % n - centre, i / n / n - centre};
         modes[2 * i] = map[i];
         modes[2 * i + 1] = 0;
-        for (int d = 1; d < batch; d++) {
-            modes[2 * (d * size + i)] = 0;
-            modes[2 * (d * size + i) + 1] = -two_pi * (double)x[d - 1] / (double)n * map[i];
+        for (int d = 0; d < 3 && gradient; d++) {
+            double *mode = modes + 2 * ((d + 1) * size + i);
+            mode[0] = 0;
+            mode[1] = -two_pi * (double)x[d] / (double)n * map[i];
         }
     }
 }
@@ -41,7 +42,7 @@ static status upload_modes(sampler *s, const double *map)
     int64_t bytes = s->batch * s->n * s->n * s->n * 2 * (int64_t)sizeof(double);
     double *modes = malloc((size_t)bytes);
     if (!modes) FAIL(STATUS_RESOURCE, "no memory to sample a map of %lld", (long long)s->n);
-    fill_modes(map, s->n, s->batch, modes);
+    fill_modes(map, s->n, s->batch > 1, modes);
     status result = device_alloc(s->dev, bytes, &s->modes);
     if (result == STATUS_OK) result = device_from_host(s->dev, s->modes, modes, bytes);
     free(modes);

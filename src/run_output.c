@@ -23,6 +23,17 @@ static bool exists(const run_output *run, const char *name)
     return access(path_of(run, name, path), F_OK) == 0;
 }
 
+static status copy_values(const mrc_map *map, const char *path, double **values)
+{
+    int64_t size = map->nx * map->ny * map->nz;
+    double *copy = malloc((size_t)size * sizeof *copy);
+    if (!copy) FAIL(STATUS_RESOURCE, "no memory for %s", path);
+    for (int64_t i = 0; i < size; i++)
+        copy[i] = map->values[i];
+    *values = copy;
+    return STATUS_OK;
+}
+
 status run_output_read_map(const char *path, int64_t *n, double *voxel, double **values)
 {
     mrc_map *map = NULL;
@@ -38,14 +49,9 @@ status run_output_read_map(const char *path, int64_t *n, double *voxel, double *
         TRY_OR(done, status_fail(STATUS_INPUT, __FILE__, __LINE__,
                                  "%s: voxels of %g x %g x %g A; expected cubes", path, edge,
                                  map->voxel[1], map->voxel[2]));
-    int64_t size = map->nx * map->ny * map->nz;
+    TRY_OR(done, copy_values(map, path, values));
     *n = map->nx;
     *voxel = edge;
-    *values = malloc((size_t)size * sizeof **values);
-    if (!*values)
-        TRY_OR(done, status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "no memory for %s", path));
-    for (int64_t i = 0; i < size; i++)
-        (*values)[i] = map->values[i];
 done:
     mrc_destroy(map);
     return result;

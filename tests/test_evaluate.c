@@ -3,6 +3,7 @@
 #include "mtip/ball.h"
 #include "mtip/evaluate.h"
 #include "mtip/fsc.h"
+#include "mtip/reference.h"
 #include "mtip/rotation.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static void align_finds_a_known_motion_and_hand(void **state)
     (void)state;
     static const int64_t sizes[] = {31, 41, 36};
     uint64_t seed = 11;
-    for (int trial = 0; trial < 6; trial++) {
+    for (int trial = 0; trial < 4; trial++) {
         int64_t n = sizes[trial % 3];
         alignment expected = random_motion(&seed, trial % 2 ? -1 : 1), found;
         double *moving = blobs(n, (uint64_t)trial, &still), *aligned = new_map(n);
@@ -310,12 +311,14 @@ static void fsc_of_broken_maps_fails(void **state)
     free(bad);
 }
 
-static fsc_resolution resolution_of(double *values, int n_shells, double threshold)
+static fsc_resolution resolution_of(const double *values, int n_shells, double threshold)
 {
-    double s[16];
-    for (int i = 0; i < n_shells; i++)
+    double s[16], copy[16];
+    for (int i = 0; i < n_shells; i++) {
         s[i] = 0.01 * i;
-    fsc curve = {.s_max = 0.01 * (n_shells - 1), .n_shells = n_shells, .s = s, .value = values};
+        copy[i] = values[i];
+    }
+    fsc curve = {.s_max = 0.01 * (n_shells - 1), .n_shells = n_shells, .s = s, .value = copy};
     return fsc_resolution_at(&curve, threshold);
 }
 
@@ -408,6 +411,83 @@ static void orientations_that_are_not_unit_quaternions_are_refused(void **state)
     assert_int_equal(orientation_error_find(0, good, good, NULL, &error), STATUS_INVALID);
 }
 
+static const scatter_settings plain = {.photon_energy = 4600};
+
+static void assert_map_fails(const atom *atoms, int64_t n_atoms, const reference_grid *grid,
+                             status expected)
+{
+    double *map = new_map(grid->n);
+    assert_int_equal(reference_density(cpu, atoms, n_atoms, &plain, grid, map), expected);
+    free(map);
+}
+
+/* All electrons are there, and the heavy atom is where it was put, with respect to their centre. */
+static void reference_has_the_electrons_in_their_places(void **state)
+{
+    (void)state;
+    const atom atoms[] = {{{10, 5, 3}, 1, 30, 16}, {{10, -15, 3}, 0.5, 30, 6}};
+    for (int64_t n = 30; n <= 31; n++) {
+        const reference_grid grid = {n, 2, 0.2};
+        double *map = new_map(n), sum = 0;
+        int64_t largest = 0;
+        assert_done(reference_density(cpu, atoms, 2, &plain, &grid, map));
+        for (int64_t i = 0; i < n * n * n; i++) {
+            sum += 8 * map[i];
+            if (map[i] > map[largest]) largest = i;
+        }
+        assert_close(sum, 19, 1e-3);
+        /* The centre of electrons is 3.16 A, one and a half voxels, below the heavy atom. */
+        assert_int_equal(largest, (n / 2 * n + n / 2 + 2) * n + n / 2);
+        free(map);
+    }
+}
+
+/* Its Fourier coefficients give the intensities of the simulator at the same s. */
+static void reference_scatters_like_the_atoms(void **state)
+{
+    (void)state;
+    enum { N_ATOMS = 50 };
+    atom atoms[N_ATOMS];
+    uint64_t seed = 19;
+    static const int elements[] = {6, 7, 8, 16};
+    for (int i = 0; i < N_ATOMS; i++) {
+        atoms[i] =
+            (atom){.occupancy = 1, .b_factor = 40 * uniform(&seed), .element = elements[i % 4]};
+        for (int d = 0; d < 3; d++)
+            atoms[i].position[d] = 20 * uniform(&seed);
+    }
+    const reference_grid grid = {25, 2, 0.2};
+    double *map = new_map(grid.n), s[3 * 8], intensities[8], box = (double)grid.n * grid.voxel;
+    assert_done(reference_density(cpu, atoms, N_ATOMS, &plain, &grid, map));
+    ball *b = NULL;
+    assert_done(ball_create(grid.n, grid.s_max * box, &b));
+    double *values = calloc((size_t)b->n_points * 2, sizeof *values);
+    assert_non_null(values);
+    assert_done(ball_from_map(cpu, b, map, values));
+    int64_t stride = b->n_points / 8;
+    for (int i = 0; i < 24; i++)
+        s[i] = b->k[i / 3 * stride][i % 3] / box;
+    scatter *sc = NULL;
+    assert_done(scatter_create(atoms, N_ATOMS, s, 8, &plain, &sc));
+    scatter_intensities(sc, still.q, 1, intensities);
+    for (int i = 0; i < 8; i++) {
+        const double *f = values + 2 * i * stride;
+        assert_close(64 * (f[0] * f[0] + f[1] * f[1]), intensities[i], 1e-3 * 350);
+    }
+    scatter_destroy(sc);
+    ball_destroy(b);
+    free(values);
+    free(map);
+}
+
+static void reference_refuses_atoms_beyond_the_box(void **state)
+{
+    (void)state;
+    const atom atoms[] = {{{0, 0, 0}, 1, 30, 6}, {{50, 0, 0}, 1, 30, 6}};
+    const reference_grid grid = {16, 2, 0.2};
+    assert_map_fails(atoms, 2, &grid, STATUS_INPUT);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -438,6 +518,9 @@ int main(void)
         cmocka_unit_test(align_finds_a_known_motion_and_hand),
         cmocka_unit_test(align_withstands_noise),
         cmocka_unit_test(align_refuses_empty_and_broken_maps),
+        cmocka_unit_test(reference_has_the_electrons_in_their_places),
+        cmocka_unit_test(reference_scatters_like_the_atoms),
+        cmocka_unit_test(reference_refuses_atoms_beyond_the_box),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
