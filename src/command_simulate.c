@@ -1,6 +1,7 @@
 /* `mtip simulate`: a molecule, a beam and a detector make a data set with known truth. */
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "commands.h"
@@ -165,7 +166,7 @@ static status prepare(job *j)
     return allocate_round(j);
 }
 
-static status create_file(job *j, const char *command_line)
+static status create_file(job *j, const char *typed)
 {
     char *text = NULL;
     TRY(config_text(j->config, &text));
@@ -173,7 +174,7 @@ static status create_file(job *j, const char *command_line)
     const dataset_description about = {
         .det = j->det,
         .n_images = j->config->simulate.images,
-        .command_line = command_line,
+        .command_line = typed,
         .config_text = text,
         .truth = &truth,
         .flux = simulate_flux(j->sim),
@@ -218,12 +219,12 @@ static status run_round(job *j, int64_t first, int64_t count)
     return comm_agree(j->world, mine);
 }
 
-static status run(job *j, const char *command_line)
+static status run(job *j, const char *typed)
 {
     TRY(load_atoms(j));
     TRY(comm_agree(j->world, prepare(j)));
     report(j);
-    status mine = comm_rank(j->world) == 0 ? create_file(j, command_line) : STATUS_OK;
+    status mine = comm_rank(j->world) == 0 ? create_file(j, typed) : STATUS_OK;
     TRY(comm_agree(j->world, mine));
     int64_t n_images = j->config->simulate.images;
     double start = omp_get_wtime();
@@ -253,11 +254,21 @@ static void finish(job *j)
     free(j->counts);
 }
 
+/* As it could be typed again; for the file's attribute of that name. */
+static void command_line(const cli *c, char *text, size_t size)
+{
+    int n = snprintf(text, size, "mtip simulate %s", c->arguments[0]);
+    for (int i = 0; i < c->n_sets && n >= 0 && (size_t)n < size; i++)
+        n += snprintf(text + n, size - (size_t)n, " --set %s", c->sets[i]);
+}
+
 status command_simulate(const cli *c, comm *world)
 {
     job j = {.config = &c->config, .world = world};
+    char typed[8192];
+    command_line(c, typed, sizeof typed);
     if (c->config.parallel.threads > 0) omp_set_num_threads((int)c->config.parallel.threads);
-    status result = run(&j, "mtip simulate");
+    status result = run(&j, typed);
     finish(&j);
     return result;
 }

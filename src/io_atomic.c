@@ -125,17 +125,18 @@ FILE *atomic_stream(atomic_file *file)
     return file->stream;
 }
 
-/* A full disk shows in fflush or fsync, not always in fclose: each is looked at. */
+/* A full disk shows in fflush or fsync, not always in fclose: each is looked at.  An earlier failure
+   has left a mark but no reason, which one more byte brings out. */
 static status finish_stream(atomic_file *file)
 {
     if (!file->stream) return STATUS_OK;
+    bool failed = ferror(file->stream);
+    if (failed) fputc(0, file->stream);
     errno = 0;
-    bool failed = ferror(file->stream) || fflush(file->stream) != 0;
+    if (fflush(file->stream) != 0) failed = true;
     int why = errno;
-    if (fclose(file->stream) != 0 && !failed) {
-        failed = true;
-        why = errno;
-    }
+    if (fclose(file->stream) != 0) failed = true;
+    if (!why) why = errno;
     file->stream = NULL;
     if (failed)
         FAIL(STATUS_OUTPUT, "%s: cannot write: %s", file->path,

@@ -16,7 +16,7 @@ enum { H5_MAX_RANK = 8 };
 /* ---- writing -------------------------------------------------------------------------------
 
    Everything goes to a temporary file (io_atomic.h).  h5_commit closes it, opens it again, reads
-   all that was written and compares checksums before the file gets its name.  Large datasets are
+   all that was written and compares checksums before the file gets its name.  Datasets are
    chunked with Fletcher32 checksums, and metadata have checksums too (format 1.10), so that later
    damage is noticed.  The same calls give the same bytes.  Failures are STATUS_OUTPUT. */
 
@@ -56,7 +56,7 @@ status h5_open(const char *path, h5_reader **opened);
 void h5_close(h5_reader *r);
 const char *h5_path(const h5_reader *r);
 
-/* Whether a dataset of this name exists. */
+/* Whether a dataset of this name exists, or might in a file too damaged to tell. */
 bool h5_has(const h5_reader *r, const char *name);
 
 /* Shape and element type (class and size) of a numeric dataset; enumerations count as integers. */

@@ -75,27 +75,31 @@ const char *h5_path(const h5_reader *r)
     return r->path;
 }
 
-/* Every part of the name must exist before the next may be asked for. */
-static bool link_exists(const h5_reader *r, const char *name)
+/* 1 if there is an object of this name, 0 if not, -1 if the file is too damaged to tell.  Every part
+   of the name must exist before the next may be asked for. */
+static int look_up(const h5_reader *r, const char *name)
 {
     char part[512];
     size_t n = strlen(name);
-    if (n == 0 || n >= sizeof part) return false;
+    if (n == 0 || n >= sizeof part) return 0;
     for (size_t i = 1; i <= n; i++) {
         if (name[i] != '/' && name[i] != 0) continue;
         snprintf(part, sizeof part, "%.*s", (int)i, name);
-        if (H5Lexists(r->id, part, H5P_DEFAULT) <= 0) return false;
+        htri_t found = H5Lexists(r->id, part, H5P_DEFAULT);
+        if (found <= 0) return found;
     }
-    return H5Oexists_by_name(r->id, name, H5P_DEFAULT) > 0;
+    return H5Oexists_by_name(r->id, name, H5P_DEFAULT);
 }
 
+/* What is too damaged to tell counts as there: reading it then fails, instead of doing without. */
 bool h5_has(const h5_reader *r, const char *name)
 {
-    if (!link_exists(r, name)) return false;
+    int found = look_up(r, name);
+    if (found <= 0) return found < 0;
     hid_t id = H5Oopen(r->id, name, H5P_DEFAULT);
-    bool is_dataset = id >= 0 && H5Iget_type(id) == H5I_DATASET;
+    bool is_other = id >= 0 && H5Iget_type(id) != H5I_DATASET;
     if (id >= 0) H5Oclose(id);
-    return is_dataset;
+    return !is_other;
 }
 
 void h5_describe(const h5_shape *shape, char *text, size_t size)
@@ -276,7 +280,7 @@ status h5_read_rows(const h5_reader *r, const char *name, h5_type type, int64_t 
 
 bool h5_has_attribute(const h5_reader *r, const char *object, const char *name)
 {
-    return link_exists(r, object) && H5Aexists_by_name(r->id, object, name, H5P_DEFAULT) > 0;
+    return look_up(r, object) != 0 && H5Aexists_by_name(r->id, object, name, H5P_DEFAULT) != 0;
 }
 
 static status open_attribute(const h5_reader *r, const char *object, const char *name, hid_t *id)

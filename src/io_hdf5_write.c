@@ -5,9 +5,9 @@
 #include "io_atomic.h"
 #include "io_hdf5_error.h"
 
-/* Above CHUNK_FROM bytes a dataset is cut into chunks of at most CHUNK_BYTES, which fit the
-   library's cache; PIECE_BYTES is the most that is written, and read back, at once. */
-enum { CHUNK_FROM = 64 << 10, CHUNK_BYTES = 512 << 10, PIECE_BYTES = 16 << 20 };
+/* Datasets are cut into chunks of at most CHUNK_BYTES, which fit the library's cache; PIECE_BYTES is
+   the most that is written, and read back, at once. */
+enum { CHUNK_BYTES = 512 << 10, PIECE_BYTES = 16 << 20 };
 
 typedef struct entry {
     char *name;
@@ -53,11 +53,20 @@ static uint64_t checksum(const void *data, size_t bytes)
     return sum;
 }
 
+/* Names and attributes of an object lie in its checksummed header, however many: the heaps that HDF5
+   uses for more than eight survive damage worse. */
+static void keep_together(hid_t creation, bool is_group)
+{
+    H5Pset_attr_phase_change(creation, 64, 60);
+    if (is_group) H5Pset_link_phase_change(creation, 64, 60);
+    H5Pset_obj_track_times(creation, 0);
+}
+
 /* Checksummed metadata, and no times: equal calls give equal files. */
 static hid_t create_file(const char *name)
 {
     hid_t creation = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_obj_track_times(creation, 0);
+    keep_together(creation, true);
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t id = H5Fcreate(name, H5F_ACC_EXCL, creation, access);
@@ -93,7 +102,7 @@ status h5_create(const char *path, h5_writer **created)
 static status create_groups(h5_writer *w, const char *name)
 {
     hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
-    H5Pset_obj_track_times(creation, 0);
+    keep_together(creation, true);
     status result = STATUS_OK;
     for (const char *slash = strchr(name + 1, '/'); slash && result == STATUS_OK;
          slash = strchr(slash + 1, '/')) {
@@ -124,11 +133,14 @@ static void choose_chunk(const entry *e, hsize_t chunk[H5_MAX_RANK])
     }
 }
 
+/* Only chunks can have checksums; a scalar lies in the header, which has one. */
 static hid_t creation_of(const entry *e)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_obj_track_times(creation, 0);
-    if (e->rank > 0 && e->row_bytes * (size_t)e->n_rows > CHUNK_FROM) {
+    keep_together(creation, false);
+    if (e->rank == 0) {
+        H5Pset_layout(creation, H5D_COMPACT);
+    } else if (e->row_bytes > 0 && e->n_rows > 0) {
         hsize_t chunk[H5_MAX_RANK];
         choose_chunk(e, chunk);
         H5Pset_chunk(creation, e->rank, chunk);

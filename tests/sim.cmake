@@ -1,9 +1,13 @@
 # The simulator, structure files, HDF5, MRC and data sets.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-foreach(unit files molecule random scatter simulate skopi)
+foreach(unit dataset files full_disk molecule random scatter simulate skopi)
   add_executable(test_${unit} test_${unit}.c)
   target_compile_definitions(test_${unit} PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(test_${unit} PRIVATE app PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
   set_tests_properties(${unit} PROPERTIES SKIP_RETURN_CODE 77)
 endforeach()
+add_test(NAME simulate_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_simulate.sh
+  $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
+set_tests_properties(simulate_program PROPERTIES ENVIRONMENT
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")

@@ -1,0 +1,53 @@
+#!/bin/sh
+# mtip simulate: the same file from any number of ranks and threads; failures by exit code and text.
+# Usage: test_simulate.sh MTIP MPIRUN SOURCE_DIR
+mtip=$1 mpirun=$2 source=$3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+cp "$source/tests/data/2LYZ.pdb" a.pdb
+cat >a.yaml <<END
+molecule:
+  file: a.pdb
+detector:
+  pixels: 12
+  distance: 20
+simulate:
+  images: 301
+  photons_per_image: 200
+  fluence_jitter: 0.3
+END
+say() { echo "$*"; failed=1; }
+# expect CODE TEXT ARGUMENT...: mtip simulate a.yaml ARGUMENT... exits with CODE and says TEXT.
+expect() {
+  code=$1 text=$2
+  shift 2
+  "$mtip" simulate a.yaml "$@" >out 2>&1
+  got=$?
+  [ $got -eq "$code" ] && grep -qF -- "$text" out && return
+  say "simulate $*: exit code $got, expected $code and: $text"
+  cat out
+}
+
+expect 0 'photons: 200 per image'
+mv images.h5 one.h5
+for ranks in 2 3; do
+  "$mpirun" --oversubscribe -n $ranks "$mtip" simulate a.yaml -q || say "failed on $ranks ranks"
+  cmp images.h5 one.h5 || say "other bytes from $ranks ranks"
+done
+OMP_NUM_THREADS=2 expect 0 'a.pdb: 1001 atoms'
+cmp images.h5 one.h5 || say 'other bytes from two threads'
+expect 0 'images.h5: 5 images' --set simulate.images=5
+"$mpirun" --oversubscribe -n 3 "$mtip" simulate a.yaml -q --set simulate.images=1 ||
+  say 'failed with fewer images than ranks'
+expect 0 'most images will be empty' --set simulate.photons_per_image=0.5
+expect 0 'do not hold all of the particle' --set detector.distance=5
+
+cp images.h5 old.h5
+expect 4 'none.pdb: cannot open: No such file' --set molecule.file=none.pdb
+expect 6 "cannot write in directory 'none'" --set simulate.output=none/a.h5
+expect 6 'is a directory' --set simulate.output=.
+cmp images.h5 old.h5 || say 'a failure changed the old file'
+[ -z "$(ls ./*.tmp.* 2>/dev/null)" ] || say 'temporary files left'
+exit $failed
