@@ -11,9 +11,10 @@ struct phaser {
     const volume_kernels *volumes;
     const phase_kernels *kernels;
     phase_options options;
+    int64_t grid;                    /* edge of the phasing grid: size, or the next size FFTs like */
     fft *forward, *backward;             /* of all starts */
     fft *forward_one, *backward_one;     /* of one volume */
-    void *density, *projected, *support; /* [starts][n^3], origin at index 0 */
+    void *density, *projected, *support; /* [starts][grid^3], origin at index 0 */
     void *half;                          /* [starts] half volumes */
     void *amplitude, *mask, *blur;       /* half volumes of reals */
     double *host;                        /* n^3 */
@@ -54,7 +55,7 @@ static double half_k2(int64_t i, int64_t n)
 
 static status make_blur(phaser *p)
 {
-    const int64_t n = p->options.size, h = half_count(n);
+    const int64_t n = p->grid, h = half_count(n);
     double *values = malloc((size_t)h * sizeof *values);
     if (!values) FAIL(STATUS_RESOURCE, "out of host memory");
     const double c = 2 * M_PI * M_PI * p->options.blur * p->options.blur / (double)(n * n);
@@ -67,7 +68,7 @@ static status make_blur(phaser *p)
 
 static status create_transforms(phaser *p)
 {
-    const int64_t n = p->options.size, size[3] = {n, n, n}, starts = p->options.starts;
+    const int64_t n = p->grid, size[3] = {n, n, n}, starts = p->options.starts;
     const precision prec = p->options.precision;
     TRY(fft_create(p->dev, prec, FFT_REAL_FORWARD, 3, size, starts, false, &p->forward));
     TRY(fft_create(p->dev, prec, FFT_REAL_BACKWARD, 3, size, starts, false, &p->backward));
@@ -77,7 +78,7 @@ static status create_transforms(phaser *p)
 
 static status allocate(phaser *p)
 {
-    const int64_t n = cube(p->options.size), h = half_count(p->options.size);
+    const int64_t n = cube(p->grid), h = half_count(p->grid);
     const int64_t starts = p->options.starts;
     TRY(device_alloc(p->dev, bytes(p, starts * n), &p->density));
     TRY(device_alloc(p->dev, bytes(p, starts * n), &p->projected));
@@ -103,6 +104,7 @@ status phaser_create(const device *dev, const phase_options *options, phaser **c
     if (!p) FAIL(STATUS_RESOURCE, "out of host memory");
     p->dev = dev;
     p->options = *options;
+    p->grid = fft_good_size(options->size, false);
     p->volumes = volume_kernels_of(dev, options->precision);
     p->kernels = phase_kernels_of(dev, options->precision);
     TRY_OR(fail, allocate(p));
@@ -132,17 +134,18 @@ void phaser_destroy(phaser *p)
 
 status phaser_set_target(phaser *p, const void *autocorrelation, double k_min, double k_max)
 {
-    const int64_t n = p->options.size, h = half_count(n);
+    const int64_t g = p->grid, h = half_count(g);
+    const double ratio = (double)g / (double)p->options.size;
     double *mask = malloc((size_t)h * sizeof *mask);
     if (!mask) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t i = 0; i < h; i++) {
-        double k2 = half_k2(i, n);
-        mask[i] = k2 > 0 && k2 >= k_min * k_min && k2 <= k_max * k_max;
+        double k = sqrt(half_k2(i, g)) / ratio;
+        mask[i] = k > 0 && k >= k_min && k <= k_max;
     }
     status result = upload(p, mask, h, p->mask);
     free(mask);
     TRY(result);
-    TRY(p->volumes->embed(p->dev, n, autocorrelation, n, p->projected));
+    TRY(p->volumes->embed(p->dev, p->options.size, autocorrelation, g, p->projected));
     TRY(fft_run(p->forward_one, p->projected, p->half));
     return p->kernels->amplitudes(p->dev, h, p->half, p->mask, p->amplitude);
 }
@@ -150,7 +153,7 @@ status phaser_set_target(phaser *p, const void *autocorrelation, double k_min, d
 /* Whether voxel i, origin at index 0, lies in the first support. */
 static bool in_sphere(const phaser *p, int64_t i)
 {
-    const int64_t n = p->options.size;
+    const int64_t n = p->grid;
     double x = (double)frequency(i % n, n), y = (double)frequency(i / n % n, n);
     double z = (double)frequency(i / n / n, n);
     return x * x + y * y + z * z <= p->options.radius * p->options.radius;
@@ -158,7 +161,7 @@ static bool in_sphere(const phaser *p, int64_t i)
 
 static status start_support(phaser *p, int64_t s)
 {
-    const int64_t n = cube(p->options.size);
+    const int64_t n = cube(p->grid);
     for (int64_t i = 0; i < n; i++)
         p->host[i] = in_sphere(p, i);
     return upload(p, p->host, n, (char *)p->support + bytes(p, s * n));
@@ -166,7 +169,7 @@ static status start_support(phaser *p, int64_t s)
 
 status phaser_start_random(phaser *p, int64_t s, uint64_t seed, uint64_t number)
 {
-    const int64_t n = cube(p->options.size);
+    const int64_t n = cube(p->grid);
     TRY(start_support(p, s));
     random_stream stream;
     random_start(&stream, seed, RANDOM_PHASE, number, 0);
@@ -179,21 +182,22 @@ status phaser_start_random(phaser *p, int64_t s, uint64_t seed, uint64_t number)
 
 status phaser_start_from(phaser *p, int64_t s, const double *density)
 {
-    const int64_t n = p->options.size;
+    const int64_t n = p->options.size, g = p->grid;
     TRY(start_support(p, s));
+    for (int64_t i = 0; i < cube(g); i++)
+        p->host[i] = 0;
     for (int64_t z = 0; z < n; z++)
         for (int64_t y = 0; y < n; y++)
             for (int64_t x = 0; x < n; x++) {
-                int64_t to =
-                    ((z + n - n / 2) % n * n + (y + n - n / 2) % n) * n + (x + n - n / 2) % n;
-                p->host[to] = density[(z * n + y) * n + x];
+                const int64_t i = (z + g - n / 2) % g, j = (y + g - n / 2) % g;
+                p->host[(i * g + j) * g + (x + g - n / 2) % g] = density[(z * n + y) * n + x];
             }
-    return upload(p, p->host, cube(n), (char *)p->density + bytes(p, s * cube(n)));
+    return upload(p, p->host, cube(g), (char *)p->density + bytes(p, s * cube(g)));
 }
 
 static status iterate(phaser *p, phase_step step, int count)
 {
-    const int64_t n = cube(p->options.size), h = half_count(p->options.size);
+    const int64_t n = cube(p->grid), h = half_count(p->grid);
     const int64_t starts = p->options.starts;
     for (int i = 0; i < count; i++) {
         TRY(fft_run(p->forward, p->density, p->half));
@@ -207,7 +211,7 @@ static status iterate(phaser *p, phase_step step, int count)
 
 static status shrinkwrap(phaser *p)
 {
-    const int64_t n = cube(p->options.size), h = half_count(p->options.size);
+    const int64_t n = cube(p->grid), h = half_count(p->grid);
     TRY(fft_run(p->forward, p->density, p->half));
     for (int64_t s = 0; s < p->options.starts; s++)
         TRY(p->volumes->scale_half(p->dev, h, p->blur, (char *)p->half + bytes(p, 2 * s * h)));
@@ -229,14 +233,14 @@ status phaser_run(phaser *p, int loops)
 
 status phaser_get(phaser *p, int64_t s, double *density, double *r_factor)
 {
-    const int64_t n = p->options.size, h = half_count(n);
-    void *volume = (char *)p->density + bytes(p, s * cube(n));
+    const int64_t n = p->options.size, g = p->grid;
+    void *volume = (char *)p->density + bytes(p, s * cube(g));
     double error, norm;
-    TRY(device_copy(p->dev, p->projected, volume, bytes(p, cube(n))));
+    TRY(device_copy(p->dev, p->projected, volume, bytes(p, cube(g))));
     TRY(fft_run(p->forward_one, p->projected, p->half));
-    TRY(p->kernels->modulus_error(p->dev, h, 1, p->amplitude, p->half, &error, &norm));
+    TRY(p->kernels->modulus_error(p->dev, half_count(g), 1, p->amplitude, p->half, &error, &norm));
     *r_factor = norm > 0 ? sqrt(error / norm) : NAN;
-    TRY(p->volumes->extract(p->dev, n, volume, 1, NULL, n, p->projected));
+    TRY(p->volumes->extract(p->dev, g, volume, 1, NULL, n, p->projected));
     TRY(device_to_host(p->dev, density, p->projected, bytes(p, cube(n))));
     if (p->options.precision == PRECISION_SINGLE)
         for (int64_t i = cube(n) - 1; i >= 0; i--)
@@ -246,14 +250,13 @@ status phaser_get(phaser *p, int64_t s, double *density, double *r_factor)
 
 status phaser_autocorrelation(phaser *p, const double *density, void *autocorrelation)
 {
-    const int64_t n = p->options.size;
+    const int64_t n = p->options.size, g = p->grid;
     for (int64_t i = 0; i < cube(n); i++)
         p->host[i] = density[i];
     TRY(upload(p, p->host, cube(n), autocorrelation));
-    TRY(p->volumes->embed(p->dev, n, autocorrelation, n, p->projected));
+    TRY(p->volumes->embed(p->dev, n, autocorrelation, g, p->projected));
     TRY(fft_run(p->forward_one, p->projected, p->half));
-    TRY(p->kernels->squared_modulus(p->dev, half_count(n), p->half));
+    TRY(p->kernels->squared_modulus(p->dev, half_count(g), p->half));
     TRY(fft_run(p->backward_one, p->half, p->projected));
-    return p->volumes->extract(p->dev, n, p->projected, 1 / (double)cube(n), NULL, n,
-                               autocorrelation);
+    return p->volumes->extract(p->dev, g, p->projected, 1 / (double)cube(g), NULL, n, autocorrelation);
 }
