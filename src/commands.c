@@ -10,22 +10,22 @@ static const cli_option evaluate_options[] = {
 
 /* clang-format off */
 const command commands[] = {
-    {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
-     .meaning = "check settings against each other and the data, print what follows; run nothing",
-     .run = command_check},
-    {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
-     .meaning = "compare a run with the truth and its halves with each other; the resolution",
-     .options = evaluate_options, .run = command_evaluate},
-    {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
-     .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",
-     .parallel = true, .run = command_info},
+    {.name = "simulate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "make a data set of diffraction images of a molecule, with known truth",
+     .takes_config = true, .use = CONFIG_FOR_SIMULATE, .parallel = true, .run = command_simulate},
     {.name = "reconstruct", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
      .meaning = "images of unknown orientation -> density, orientations, resolution",
      .takes_config = true, .use = CONFIG_FOR_RECONSTRUCT, .parallel = true,
      .run = command_reconstruct},
-    {.name = "simulate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
-     .meaning = "make a data set of diffraction images of a molecule, with known truth",
-     .takes_config = true, .use = CONFIG_FOR_SIMULATE, .parallel = true, .run = command_simulate},
+    {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "compare a run with the truth and its halves with each other; the resolution",
+     .options = evaluate_options, .run = command_evaluate},
+    {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
+     .meaning = "check settings against each other and the data, print what follows; run nothing",
+     .run = command_check},
+    {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
+     .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",
+     .parallel = true, .run = command_info},
 };
 /* clang-format on */
 
