@@ -14,44 +14,29 @@
 
 #include "nufft/fold.h"
 
-/* The first cell the kernel touches and the argument of its polynomials. False, and NaN for the
-   argument, if x is not finite or too large to have a place in a period. */
-static inline bool locate(double x, int64_t fine, int width, int64_t *start, real *t)
+/* The first cell the kernel touches and the argument of its polynomials, of n coordinates: cell 0 and
+   NaN where x is not finite or too large to have a place in a period; false if there is any. */
+WIDEST_VECTORS
+static bool locate(int64_t n, const real *x, int64_t fine_cells, int width, int32_t *start, real *t)
 {
-    double high, low, n = (double)fine;
-    turns_of(x, &high, &low);
-    double cells = high * n, rest = fma(high, n, -cells) + low * n;
-    double whole = rint(cells), u = (cells - whole) + rest - 0.5 * width;
-    double first = ceil(u), argument = 2 * (first - u) - 1;
-    if (!(argument >= -1 && argument <= 1)) {
-        *start = 0;
-        *t = (real)NAN;
-        return false;
+    const double fine = (double)fine_cells, half = 0.5 * width;
+    int32_t n_bad = 0;
+#pragma omp simd reduction(+ : n_bad)
+    for (int64_t j = 0; j < n; j++) {
+        double high, low;
+        turns_of((double)x[j], &high, &low);
+        double cells = high * fine, rest = fma(high, fine, -cells) + low * fine;
+        double whole = rint(cells), u = (cells - whole) + rest - half;
+        double first = ceil(u), argument = 2 * (first - u) - 1, s = whole + first;
+        s = s < 0 ? s + fine : s;
+        s = s < 0 ? s + fine : s;
+        s = s >= fine ? s - fine : s;
+        bool good = argument >= -1 && argument <= 1;
+        n_bad += !good;
+        start[j] = (int32_t)(good ? s : 0);
+        t[j] = (real)(good ? argument : (double)NAN);
     }
-    int64_t s = (int64_t)(whole + first);
-    while (s < 0)
-        s += fine;
-    while (s >= fine)
-        s -= fine;
-    *start = s;
-    *t = (real)argument;
-    return true;
-}
-
-typedef struct place {
-    int64_t start[3];
-    real t[3];
-    bool good;
-} place;
-
-static inline place locate_point(const cpu *c, const void *const coordinates[], int64_t j)
-{
-    place p = {{0, 0, 0}, {0, 0, 0}, true};
-    for (int d = 0; d < c->layout.dim; d++) {
-        double x = (double)((const real *)coordinates[d])[j];
-        p.good &= locate(x, c->layout.fine[d], c->layout.width, &p.start[d], &p.t[d]);
-    }
-    return p;
+    return n_bad == 0;
 }
 
 static int64_t n_tiles(const cpu *c)
@@ -59,13 +44,6 @@ static int64_t n_tiles(const cpu *c)
     return (int64_t)c->n_tiles[0] * c->n_tiles[1] * c->n_tiles[2];
 }
 
-static int32_t tile_at(const cpu *c, const place *p)
-{
-    int32_t tile = 0;
-    for (int d = c->layout.dim - 1; d >= 0; d--)
-        tile = tile * c->n_tiles[d] + c->tile_of[d][p->start[d]];
-    return tile;
-}
 
 /* About how many cells a tile should have along dimension d: the planes in use fit the cache, and
    there are a few tiles to share out. */
@@ -162,16 +140,37 @@ static status reserve(cpu *c, int64_t n)
 /* What set() needs while it runs. */
 typedef struct sorting {
     int64_t n, blocks;
-    int32_t *tile;    /* [n] */
-    int64_t *by_tile; /* [n] indices ordered by tile */
-    int64_t *counts;  /* [blocks][tiles], then the places where a block's points go */
-    int64_t *begin;   /* [tiles + 1] */
+    int32_t *start[3]; /* [n] each */
+    real *t[3];        /* [n] each */
+    int32_t *tile;     /* [n] */
+    int64_t *by_tile;  /* [n] indices ordered by tile */
+    int64_t *counts;   /* [blocks][tiles], then the places where a block's points go */
+    int64_t *begin;    /* [tiles + 1] */
 } sorting;
 
 static void block_of(const sorting *s, int64_t block, int64_t *begin, int64_t *end)
 {
     *begin = s->n / s->blocks * block + s->n % s->blocks * block / s->blocks;
     *end = s->n / s->blocks * (block + 1) + s->n % s->blocks * (block + 1) / s->blocks;
+}
+
+/* Places and tiles of points begin .. end-1, and how many each tile has; false if a point has no
+   place. */
+static bool find_block(const cpu *c, sorting *s, const void *const coordinates[], int64_t begin,
+                       int64_t end, int64_t *count)
+{
+    bool good = true;
+    for (int d = 0; d < c->layout.dim; d++)
+        good &= locate(end - begin, (const real *)coordinates[d] + begin, c->layout.fine[d],
+                       c->layout.width, s->start[d] + begin, s->t[d] + begin);
+    for (int64_t j = begin; j < end; j++) {
+        int32_t tile = 0;
+        for (int d = c->layout.dim - 1; d >= 0; d--)
+            tile = tile * c->n_tiles[d] + c->tile_of[d][s->start[d][j]];
+        s->tile[j] = tile;
+        count[tile]++;
+    }
+    return good;
 }
 
 static void find_tiles(cpu *c, sorting *s, const void *const coordinates[])
@@ -183,12 +182,7 @@ static void find_tiles(cpu *c, sorting *s, const void *const coordinates[])
         int64_t begin, end, *count = s->counts + b * tiles;
         block_of(s, b, &begin, &end);
         memset(count, 0, sizeof *count * (size_t)tiles);
-        for (int64_t j = begin; j < end; j++) {
-            place p = locate_point(c, coordinates, j);
-            bad = bad || !p.good;
-            s->tile[j] = tile_at(c, &p);
-            count[s->tile[j]]++;
-        }
+        bad = bad || !find_block(c, s, coordinates, begin, end, count);
     }
     c->bad_points = bad;
 }
@@ -224,20 +218,21 @@ static void tile_box(const cpu *c, int64_t tile, int64_t origin[3], int64_t size
     }
 }
 
-static inline uint32_t make_key(const cpu_layout *l, const place *p, const int64_t origin[3])
+static inline uint32_t make_key(const cpu *c, const sorting *s, int64_t j, const int64_t origin[3])
 {
-    uint32_t x = (uint32_t)(p->start[0] - origin[0]), y = (uint32_t)(p->start[1] - origin[1]);
-    uint32_t z = (uint32_t)(p->start[2] - origin[2]);
+    const cpu_layout *l = &c->layout;
+    uint32_t at[3] = {0, 0, 0};
+    for (int d = 0; d < l->dim; d++)
+        at[d] = (uint32_t)(s->start[d][j] - (int32_t)origin[d]);
     uint32_t ux = (uint32_t)l->unit_x, uy = (uint32_t)l->unit_y;
-    uint32_t at = (z << KEY_X_BITS | x / ux) << KEY_Y_BITS | y / uy;
-    return (at << KEY_DX_BITS | x % ux) << KEY_DY_BITS | y % uy;
+    uint32_t place = (at[2] << KEY_X_BITS | at[0] / ux) << KEY_Y_BITS | at[1] / uy;
+    return (place << KEY_DX_BITS | at[0] % ux) << KEY_DY_BITS | at[1] % uy;
 }
 
 /* A thread's memory for sorting one tile. */
 typedef struct tile_scratch {
     int64_t n_counts, n_places;
     int64_t *counts;
-    place *places;
     uint32_t *keys;
     int64_t *by_tile;
 } tile_scratch;
@@ -248,18 +243,17 @@ static inline int64_t window_index(uint32_t key, int64_t nx, int64_t ny)
     return (key_z(key) * nx + key_x(key)) * ny + key_y(key);
 }
 
-static void sort_tile(cpu *c, const sorting *s, int64_t tile, const void *const coordinates[],
-                      tile_scratch *w)
+static void sort_tile(cpu *c, const sorting *s, int64_t tile, tile_scratch *w)
 {
     const cpu_layout *l = &c->layout;
     int64_t origin[3], size[3], first = s->begin[tile], n = s->begin[tile + 1] - first;
     if (n == 0) return;
     tile_box(c, tile, origin, size);
     int64_t nx = (size[0] + l->unit_x - 1) / l->unit_x, ny = (size[1] + l->unit_y - 1) / l->unit_y;
+    const int64_t *by_tile = s->by_tile + first;
     memset(w->counts, 0, sizeof *w->counts * (size_t)(nx * ny * size[2]));
     for (int64_t i = 0; i < n; i++) {
-        w->places[i] = locate_point(c, coordinates, s->by_tile[first + i]);
-        w->keys[i] = make_key(l, &w->places[i], origin);
+        w->keys[i] = make_key(c, s, by_tile[i], origin);
         w->counts[window_index(w->keys[i], nx, ny)]++;
     }
     for (int64_t i = 0, sum = first; i < nx * ny * size[2]; i++) {
@@ -270,16 +264,15 @@ static void sort_tile(cpu *c, const sorting *s, int64_t tile, const void *const 
     for (int64_t i = 0; i < n; i++) {
         int64_t to = w->counts[window_index(w->keys[i], nx, ny)]++;
         for (int d = 0; d < l->dim; d++)
-            c->points.t[d][to] = w->places[i].t[d];
+            c->points.t[d][to] = s->t[d][by_tile[i]];
         c->points.key[to] = w->keys[i];
-        c->points.order[to] = s->by_tile[first + i];
+        c->points.order[to] = by_tile[i];
     }
 }
 
 static void free_scratch(tile_scratch *w)
 {
     free(w->counts);
-    free(w->places);
     free(w->keys);
 }
 
@@ -293,12 +286,11 @@ static bool make_scratch(const cpu *c, const sorting *s, tile_scratch *w)
     for (int d = 0; d < 3; d++)
         windows *= c->layout.fine[d] / c->n_tiles[d] + 2;
     w->counts = malloc(sizeof *w->counts * (size_t)windows);
-    w->places = malloc(sizeof *w->places * (size_t)(most + 1));
     w->keys = malloc(sizeof *w->keys * (size_t)(most + 1));
-    return w->counts && w->places && w->keys;
+    return w->counts && w->keys;
 }
 
-static status sort_tiles(cpu *c, const sorting *s, const void *const coordinates[])
+static status sort_tiles(cpu *c, const sorting *s)
 {
     bool failed = false;
     int64_t tiles = n_tiles(c);
@@ -308,7 +300,7 @@ static status sort_tiles(cpu *c, const sorting *s, const void *const coordinates
         failed = !make_scratch(c, s, &w);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t t = 0; t < tiles; t++)
-            if (!failed) sort_tile(c, s, t, coordinates, &w);
+            if (!failed) sort_tile(c, s, t, &w);
         free_scratch(&w);
     }
     if (failed) FAIL(STATUS_RESOURCE, "no memory to sort %lld points", (long long)s->n);
@@ -390,19 +382,42 @@ static status make_tasks(cpu *c, const sorting *s)
     return STATUS_OK;
 }
 
-static status run_sort(cpu *c, sorting *s, const void *const coordinates[])
+static status reserve_sorting(const cpu *c, sorting *s)
 {
-    int64_t tiles = n_tiles(c);
-    size_t n = (size_t)s->n + 1;
+    const int64_t tiles = n_tiles(c);
+    const size_t n = (size_t)s->n + 1;
     s->tile = malloc(sizeof *s->tile * n);
     s->by_tile = malloc(sizeof *s->by_tile * n);
     s->counts = malloc(sizeof *s->counts * (size_t)(s->blocks * tiles));
     s->begin = malloc(sizeof *s->begin * (size_t)(tiles + 1));
-    if (!s->tile || !s->by_tile || !s->counts || !s->begin)
-        FAIL(STATUS_RESOURCE, "no memory to sort %lld points", (long long)s->n);
+    bool fits = s->tile && s->by_tile && s->counts && s->begin;
+    for (int d = 0; d < c->layout.dim; d++) {
+        s->start[d] = malloc(sizeof *s->start[d] * n);
+        s->t[d] = malloc(sizeof *s->t[d] * n);
+        fits = fits && s->start[d] && s->t[d];
+    }
+    if (!fits) FAIL(STATUS_RESOURCE, "no memory to sort %lld points", (long long)s->n);
+    return STATUS_OK;
+}
+
+static void free_sorting(sorting *s)
+{
+    free(s->tile);
+    free(s->by_tile);
+    free(s->counts);
+    free(s->begin);
+    for (int d = 0; d < 3; d++) {
+        free(s->start[d]);
+        free(s->t[d]);
+    }
+}
+
+static status run_sort(cpu *c, sorting *s, const void *const coordinates[])
+{
+    TRY(reserve_sorting(c, s));
     find_tiles(c, s, coordinates);
     order_by_tile(c, s);
-    TRY(sort_tiles(c, s, coordinates));
+    TRY(sort_tiles(c, s));
     return make_tasks(c, s);
 }
 
@@ -414,10 +429,7 @@ static status set(cpu *c, int64_t n, const void *const coordinates[])
     TRY(reserve(c, n));
     sorting s = {.n = n, .blocks = c->n_threads};
     status result = run_sort(c, &s, coordinates);
-    free(s.tile);
-    free(s.by_tile);
-    free(s.counts);
-    free(s.begin);
+    free_sorting(&s);
     if (result != STATUS_OK) {
         c->n_tasks = 0;
         return result;
