@@ -7,9 +7,9 @@ foreach(unit cli config)
 endforeach()
 add_test(NAME layers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_layers.sh ${CMAKE_SOURCE_DIR})
 add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>
-  ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
+  ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${MPIEXEC_EXECUTABLE})
 set_tests_properties(program PROPERTIES ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
 
 # A libFuzzer target: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
 # build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program as its user sees it: exit codes, what goes to stdout and what to stderr.
-# Usage: test_program.sh MTIP PDB
+# Usage: test_program.sh MTIP PDB [MPIRUN]
 mtip=$1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -49,6 +49,20 @@ expect 3 err '--set data.images: it is 4' check "$work/run.yaml" --set data.imag
 expect 3 err '--set grid.size: it is 30 voxels' check "$work/run.yaml" --set grid.size=30
 head -c 5000 "$work/images.h5" >"$work/cut.h5"
 expect 4 err 'cut.h5' check "$work/cut.h5"
+
+# Under MPI: one table of all ranks, one message, everybody's exit code.
+if [ -n "$3" ]; then
+  "$3" --oversubscribe -n 3 "$mtip" info >"$work/out" 2>"$work/err"
+  got=$?
+  if [ $got -ne 0 ] || [ "$(grep -c '^     [012]  ' "$work/out")" -ne 3 ]; then
+    echo "info on three ranks: exit code $got"; cat "$work/out" "$work/err"; failed=1
+  fi
+  "$3" --oversubscribe -n 3 "$mtip" reconstruct "$work/bad.yaml" >"$work/out" 2>"$work/err"
+  got=$?
+  if [ $got -ne 3 ] || [ "$(grep -c "grid.size: '12x8'" "$work/err")" -ne 1 ]; then
+    echo "a bad config on three ranks: exit code $got"; cat "$work/out" "$work/err"; failed=1
+  fi
+fi
 
 # The config it prints is one it reads, and says the same.
 "$mtip" --help-config >"$work/default.yaml"
