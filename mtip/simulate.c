@@ -27,19 +27,21 @@ static status measure_means(simulate *sim)
 {
     enum { N = SIMULATE_MEAN_ORIENTATIONS };
     int64_t n_pixels = sim->det->n_pixels;
-    double quaternions[4 * N];
-    double *intensities = malloc(sizeof *intensities * N * (size_t)n_pixels);
+    double quaternions[4 * BATCH];
+    double *intensities = malloc(sizeof *intensities * BATCH * (size_t)n_pixels);
     if (!intensities)
-        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", N, (long long)n_pixels);
-    rotation_cover(N, 0, N, NULL, quaternions);
-    scatter_intensities(sim->sc, quaternions, N, intensities);
-    for (int64_t p = 0; p < n_pixels; p++) {
-        double sum = 0;
-        for (int i = 0; i < N; i++)
-            sum += intensities[i * n_pixels + p];
-        double photons = pixel_gain(sim->det, p) * sum / N;
-        sim->mean += photons;
-        if (sim->det->mask[p]) sim->mean_used += photons;
+        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", BATCH, (long long)n_pixels);
+    for (int first = 0; first < N; first += BATCH) {
+        rotation_cover(N, first, BATCH, NULL, quaternions);
+        scatter_intensities(sim->sc, quaternions, BATCH, intensities);
+        for (int64_t p = 0; p < n_pixels; p++) {
+            double sum = 0;
+            for (int i = 0; i < BATCH; i++)
+                sum += intensities[i * n_pixels + p];
+            double photons = pixel_gain(sim->det, p) * sum / N;
+            sim->mean += photons;
+            if (sim->det->mask[p]) sim->mean_used += photons;
+        }
     }
     free(intensities);
     return STATUS_OK;

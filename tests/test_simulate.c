@@ -214,7 +214,7 @@ static void mean_photons_agree_with_debye(void **state)
             sum += (row == col ? 4 : 8) * gain * debye_intensity(b.mol, length, 4600);
         }
     print_message("%.5g photons, Debye %.5g\n", simulate_mean_photons(sim), 1e24 * r_e * r_e * sum);
-    assert_close(simulate_mean_photons(sim) / (1e24 * r_e * r_e * sum), 1, 0.01);
+    assert_close(simulate_mean_photons(sim) / (1e24 * r_e * r_e * sum), 1, 0.002);
     simulate_destroy(sim);
     destroy_bench(&b);
 }
