@@ -51,7 +51,7 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
         "a rank",
         seconds, stages[RUN_SLICE], stages[RUN_MATCH], stages[RUN_MERGE], stages[RUN_PHASE],
         memory);
-    if (!made->converged)
+    if (!made->converged && comm_rank(world) == 0)
         log_warning("NOT converged: the halves agree to %.1f A only after %d attempts; use more "
                     "images, more generations, or another match.method",
                     made->resolution.angstrom, made->attempts);

@@ -111,51 +111,129 @@ done:
 
 /* Both halves, side by side on two groups of ranks, or one after the other on a single one. */
 static status search_halves(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                            uint64_t seed, reconstruction *made)
+                            uint64_t seed, reconstruction *made, double *const half[2])
 {
     const int ranks = comm_size(world), second = ranks / 2;
     const int64_t n = made->size * made->size * made->size;
     if (ranks == 1) {
         for (int h = 0; h < 2; h++)
-            TRY(search(cfg, dev, world, k, 2, h, 2 * seed + (uint64_t)h, made, made->half[h]));
+            TRY(search(cfg, dev, world, k, 2, h, 2 * seed + (uint64_t)h, made, half[h]));
         return STATUS_OK;
     }
     comm *group = NULL;
     const int h = comm_rank(world) >= second;
     TRY(comm_split(world, h, &group));
-    status result = search(cfg, dev, group, k, 2, h, 2 * seed + (uint64_t)h, made, made->half[h]);
+    status result = search(cfg, dev, group, k, 2, h, 2 * seed + (uint64_t)h, made, half[h]);
     comm_destroy(group);
     TRY(comm_agree(world, result));
-    TRY(comm_broadcast(world, made->half[0], n, COMM_DOUBLE, 0));
-    return comm_broadcast(world, made->half[1], n, COMM_DOUBLE, second);
+    TRY(comm_broadcast(world, half[0], n, COMM_DOUBLE, 0));
+    return comm_broadcast(world, half[1], n, COMM_DOUBLE, second);
 }
 
-/* Brings the second half into the frame of the first and compares. On rank 0, told to all. */
-static status judge(const config *cfg, const device *dev, comm *world, reconstruction *made)
+/* Compares two halves, the second brought into the frame of the first (in place). On rank 0, told
+   to all. */
+static status compare(const device *dev, comm *world, const reconstruction *made,
+                      const double *first, double *second, fsc **agreement)
 {
     const int64_t n = made->size * made->size * made->size;
     status result = STATUS_OK;
-    (void)cfg;
     alignment found;
     double *moved = malloc((size_t)n * sizeof *moved);
     if (!moved) result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
     if (result == STATUS_OK && comm_rank(world) == 0)
-        result = align(dev, made->size, (double)made->size / 2, made->half[0], made->half[1], moved,
-                       &found);
+        result = align(dev, made->size, (double)made->size / 2, first, second, moved, &found);
     TRY_OR(done, comm_agree(world, result));
     TRY_OR(done, comm_broadcast(world, moved, n, COMM_DOUBLE, 0));
-    memcpy(made->half[1], moved, (size_t)n * sizeof *moved);
-    fsc_destroy(made->agreement);
-    made->agreement = NULL;
-    TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max,
-                                              made->half[0], made->half[1], &made->agreement)));
-    made->resolution = fsc_resolution_at(made->agreement, agreement_level);
-    made->converged = made->resolution.angstrom * made->s_max <= 1 / agreement_reach;
-    log_info("halves agree (FSC 0.5) to %.2f A of %.2f A, correlation %.3f, hand %+d: %s",
-             made->resolution.angstrom, 1 / made->s_max, found.correlation, found.hand,
-             made->converged ? "converged" : "NOT converged");
+    memcpy(second, moved, (size_t)n * sizeof *second);
+    TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max, first,
+                                              second, agreement)));
 done:
     free(moved);
+    return result;
+}
+
+/* Halves found so far, attempt by attempt. */
+typedef struct pool {
+    int n;
+    double **half[2];
+} pool;
+
+static status pool_create(const config *cfg, int64_t n, pool *p)
+{
+    for (int h = 0; h < 2; h++) {
+        p->half[h] = calloc((size_t)cfg->run.attempts, sizeof *p->half[h]);
+        if (!p->half[h]) FAIL(STATUS_RESOURCE, "out of host memory");
+        for (int i = 0; i < cfg->run.attempts; i++)
+            if (!(p->half[h][i] = calloc((size_t)n, sizeof(double))))
+                FAIL(STATUS_RESOURCE, "out of host memory for %lld attempts",
+                     (long long)cfg->run.attempts);
+    }
+    return STATUS_OK;
+}
+
+static void pool_free(const config *cfg, pool *p)
+{
+    for (int h = 0; h < 2; h++) {
+        for (int i = 0; p->half[h] && i < cfg->run.attempts; i++)
+            free(p->half[h][i]);
+        free(p->half[h]);
+    }
+}
+
+/* Compares first half i with second half j; the better pair becomes the result's halves. */
+static status judge_pair(const device *dev, comm *world, const pool *p, int i, int j,
+                         reconstruction *made)
+{
+    const size_t n = (size_t)(made->size * made->size * made->size);
+    fsc *agreement = NULL;
+    TRY(compare(dev, world, made, p->half[0][i], p->half[1][j], &agreement));
+    const fsc_resolution reached = fsc_resolution_at(agreement, agreement_level);
+    log_info("first half %d and second half %d agree (FSC 0.5) to %.2f A of %.2f A", i + 1, j + 1,
+             reached.angstrom, 1 / made->s_max);
+    if (made->agreement && made->resolution.angstrom <= reached.angstrom) {
+        fsc_destroy(agreement);
+        return STATUS_OK;
+    }
+    fsc_destroy(made->agreement);
+    made->agreement = agreement;
+    made->resolution = reached;
+    memcpy(made->half[0], p->half[0][i], n * sizeof(double));
+    memcpy(made->half[1], p->half[1][j], n * sizeof(double));
+    made->converged = reached.angstrom * made->s_max <= 1 / agreement_reach;
+    return STATUS_OK;
+}
+
+/* The halves of the newest attempt against each other and against those of the earlier ones: any
+   two independent halves that agree will do. */
+static status judge(const device *dev, comm *world, const pool *p, reconstruction *made)
+{
+    const int newest = p->n - 1;
+    TRY(judge_pair(dev, world, p, newest, newest, made));
+    for (int i = 0; i < newest && !made->converged; i++) {
+        TRY(judge_pair(dev, world, p, i, newest, made));
+        TRY(judge_pair(dev, world, p, newest, i, made));
+    }
+    log_info("the halves agree to %.2f A: %s", made->resolution.angstrom,
+             made->converged ? "converged" : "not converged");
+    return STATUS_OK;
+}
+
+static status search_until_agreed(const config *cfg, const device *dev, comm *world,
+                                  const catalogue *k, reconstruction *made)
+{
+    status result = STATUS_OK;
+    pool p = {0};
+    TRY_OR(done, comm_agree(world, pool_create(cfg, made->size * made->size * made->size, &p)));
+    while (!made->converged && p.n < cfg->run.attempts) {
+        const uint64_t seed = (uint64_t)cfg->run.seed + 1000003 * (uint64_t)p.n;
+        double *const halves[2] = {p.half[0][p.n], p.half[1][p.n]};
+        p.n++;
+        TRY_OR(done, search_halves(cfg, dev, world, k, seed, made, halves));
+        TRY_OR(done, judge(dev, world, &p, made));
+    }
+    made->attempts = p.n;
+done:
+    pool_free(cfg, &p);
     return result;
 }
 
@@ -253,12 +331,7 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     reconstruction *made = calloc(1, sizeof *made);
     if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
     TRY_OR(fail, comm_agree(world, start(cfg, k, made)));
-    while (!made->converged && made->attempts < cfg->run.attempts) {
-        const uint64_t seed = (uint64_t)(cfg->run.seed + 1000003 * made->attempts);
-        made->attempts++;
-        TRY_OR(fail, search_halves(cfg, dev, world, k, seed, made));
-        TRY_OR(fail, judge(cfg, dev, world, made));
-    }
+    TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));
     TRY_OR(fail, finish(cfg, dev, world, k, made));
     *created = made;
     return STATUS_OK;

@@ -2,8 +2,8 @@
 
    Two halves of the images are reconstructed independently, from different random orientations;
    their agreement is the verdict, and the only one that needs no known structure: a trapped
-   reconstruction disagrees with every other.  Halves that disagree are started afresh, up to
-   run.attempts times.  The average of the two, brought into one frame, then starts the final
+   reconstruction disagrees with every other.  While no two halves agree, both are started afresh, up
+   to run.attempts times.  The average of the two, brought into one frame, then starts the final
    generations with all images at full resolution, and their last merge is phased many times. */
 #ifndef MTIP_RECONSTRUCT_H
 #define MTIP_RECONSTRUCT_H
