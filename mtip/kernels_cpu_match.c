@@ -57,7 +57,7 @@ static real operand_poisson(const operand_rule *rule, int64_t n, const real *sli
     for (int64_t p = 0; p < n; p++) {
         real expected = (slice[p] > floor ? slice[p] : floor) * correction[p];
         sum += (double)expected;
-        row[p] = (real)log((double)expected) - offset[p];
+        row[p] = log_positive(expected) - offset[p];
     }
     return (real)(sum - rule->total);
 }

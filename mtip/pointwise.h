@@ -77,6 +77,34 @@ POINTWISE real exp_negative(real x)
 #endif
 }
 
+/* log(x) for normal x > 0 to a few units in the last place, branch free: x = 2^n m with m about 1,
+   log m = 2 atanh((m-1)/(m+1)). */
+POINTWISE real log_positive(real x)
+{
+#ifdef MTIP_SINGLE
+    int32_t bits, n;
+    memcpy(&bits, &x, sizeof bits);
+    n = (bits - 0x3f3504f3) >> 23; /* m in [sqrt(1/2), sqrt(2)) */
+    bits -= n * 0x800000;
+    float m;
+    memcpy(&m, &bits, sizeof m);
+    float s = (m - 1) / (m + 1), s2 = s * s;
+    float series = s2 * (0.666666667f + s2 * (0.4f + s2 * (0.285714286f + s2 * 0.222222222f)));
+    return (float)n * 0.69314718f + (2 * s + s * series);
+#else
+    int64_t bits, n;
+    memcpy(&bits, &x, sizeof bits);
+    n = (bits - 0x3fe6a09e667f3bcd) >> 52;
+    bits -= n * 0x10000000000000;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    double s = (m - 1) / (m + 1), s2 = s * s, series = 2.0 / 23;
+    for (int k = 21; k >= 3; k -= 2)
+        series = 2.0 / k + s2 * series;
+    return (double)n * 0.69314718055994531 + (2 * s + s * s2 * series);
+#endif
+}
+
 typedef enum phase_step { PHASE_ER, PHASE_HIO, PHASE_RAAR } phase_step;
 
 /* One real-space update of phasing. `old` is the density before the modulus projection, `projected`
