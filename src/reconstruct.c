@@ -44,17 +44,61 @@ static status keep_record(reconstruction *made, const run_record *record)
     return STATUS_OK;
 }
 
+/* What a generation costs, in slices of all pixels; phasing costs about as much as 2,000 of them. */
+static double work_of(const run_step *step)
+{
+    return (double)step->n_references * step->resolution * step->resolution + 2000;
+}
+
+static run_step final_step(const config *cfg, int g)
+{
+    return (run_step){.resolution = 1,
+                      .n_references = cfg->slice.final_references,
+                      .perplexity = cfg->match.perplexity_end,
+                      .feedback = g < cfg->run.final_generations - 1};
+}
+
+/* First generation of the search: the last one when the orientations are given. */
+static int first_generation(const config *cfg)
+{
+    return cfg->run.true_orientations ? (int)cfg->run.generations - 1 : 0;
+}
+
+/* All the work ahead if the first attempt succeeds; side by side, two halves take the time of one. */
+static void plan_work(const config *cfg, int ranks, reconstruction *made)
+{
+    for (int g = first_generation(cfg); g < cfg->run.generations; g++) {
+        const run_step step = search_step(cfg, g);
+        made->work_left += work_of(&step) * (ranks == 1 ? 2 : 1);
+    }
+    for (int g = 0; g < cfg->run.final_generations; g++) {
+        const run_step step = final_step(cfg, g);
+        made->work_left += work_of(&step);
+    }
+}
+
+static double monotonic_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static status one_generation(run *r, const char *who, int number, int last, const run_step *step,
                              reconstruction *made)
 {
     run_record record;
     TRY(run_generation(r, number, step, &record));
+    made->work_done += work_of(step);
+    made->work_left = fmax(0, made->work_left - work_of(step));
+    const double eta =
+        (monotonic_seconds() - made->start) * made->work_left / made->work_done;
     log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
-             "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs",
+             "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs eta=%.0fs",
              who, number + 1, last, 1 / (step->resolution * run_s_max(r)),
              (long long)step->n_references, (long long)record.n_active, record.perplexity,
              record.moved, record.cg_iterations, record.r_factor, record.seconds[RUN_SLICE],
-             record.seconds[RUN_MATCH], record.seconds[RUN_MERGE], record.seconds[RUN_PHASE]);
+             record.seconds[RUN_MATCH], record.seconds[RUN_MERGE], record.seconds[RUN_PHASE], eta);
     return keep_record(made, &record);
 }
 
@@ -91,13 +135,9 @@ static status search(const config *cfg, const device *dev, comm *c, const catalo
     snprintf(who, sizeof who, parts == 1 ? "all" : "half=%d", number + 1);
     TRY_OR(done, images_load(k, c, parts, number, &set));
     TRY_OR(done, run_create(cfg, dev, c, k, set, seed, &r));
-    int g = 0;
     const int last = (int)cfg->run.generations;
-    if (cfg->run.true_orientations) {
-        TRY_OR(done, start_from_truth(r, c, k, set));
-        g = last - 1;
-    }
-    for (; g < last; g++) {
+    if (cfg->run.true_orientations) TRY_OR(done, start_from_truth(r, c, k, set));
+    for (int g = first_generation(cfg); g < last; g++) {
         const run_step step = search_step(cfg, g);
         TRY_OR(done, one_generation(r, who, g, last, &step, made));
     }
@@ -250,10 +290,7 @@ static status refine(const config *cfg, run *r, bool halves_agree, reconstructio
     TRY(result);
     const int first = (int)cfg->run.generations, count = (int)cfg->run.final_generations;
     for (int g = 0; g < count; g++) {
-        const run_step step = {.resolution = 1,
-                               .n_references = cfg->slice.final_references,
-                               .perplexity = cfg->match.perplexity_end,
-                               .feedback = g < count - 1};
+        const run_step step = final_step(cfg, g);
         TRY(one_generation(r, "all", first + g, first + count, &step, made));
     }
     return STATUS_OK;
@@ -331,6 +368,8 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     reconstruction *made = calloc(1, sizeof *made);
     if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
     TRY_OR(fail, comm_agree(world, start(cfg, k, made)));
+    made->start = monotonic_seconds();
+    plan_work(cfg, comm_size(world), made);
     TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));
     TRY_OR(fail, finish(cfg, dev, world, k, made));
     *created = made;

@@ -34,6 +34,7 @@ typedef struct reconstruction {
     double r_factor;
     int n_records;
     run_record *records; /* of rank 0's runs, in order */
+    double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */
 } reconstruction;
 
 /* Collective. */
