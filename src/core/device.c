@@ -76,6 +76,11 @@ int device_threads(const device *dev)
     return dev->n_threads;
 }
 
+int device_ordinal(const device *dev)
+{
+    return dev->ordinal;
+}
+
 void *device_stream(const device *dev)
 {
     return dev->stream;

@@ -24,6 +24,8 @@ void device_destroy(device *dev);
 
 device_kind device_kind_of(const device *dev);
 int device_threads(const device *dev);
+/* The number of the GPU among those visible to the process, -1 on the CPU. */
+int device_ordinal(const device *dev);
 /* The cudaStream_t work goes to, NULL on the CPU. */
 void *device_stream(const device *dev);
 /* The number of GPUs this process can see; 0 without CUDA or without a driver. */

@@ -1,0 +1,161 @@
+/* device_cuda.c: one GPU and a stream on it.  Every call makes the GPU current for its duration
+   and gives the caller's choice back. */
+#include "core/cuda_try.h"
+#include "core/device_impl.h"
+
+#include <stdlib.h>
+
+static cudaStream_t stream_of(const device *dev)
+{
+    return (cudaStream_t)dev->stream;
+}
+
+static void destroy(device *dev)
+{
+    int before;
+    if (cuda_enter(dev->ordinal, &before) == STATUS_OK) {
+        if (dev->stream) (void)cudaStreamDestroy(stream_of(dev));
+        cuda_leave(dev->ordinal, before);
+    }
+    free(dev);
+}
+
+static status allocate(int64_t bytes, void **memory)
+{
+    cudaError_t error = cudaMalloc(memory, bytes > 0 ? (size_t)bytes : 1);
+    if (error == cudaSuccess) return STATUS_OK;
+    *memory = NULL;
+    size_t unused = 0, total = 0;
+    status code = cuda_status(error);
+    (void)cudaMemGetInfo(&unused, &total);
+    FAIL(code, "cannot allocate %.3f GiB of GPU memory, %.3f GiB are free (%s)",
+         (double)bytes / 0x1p30, (double)unused / 0x1p30, cudaGetErrorString(error));
+}
+
+static status alloc(const device *dev, int64_t bytes, void **memory)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = allocate(bytes, memory);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static void free_memory(const device *dev, void *memory)
+{
+    int before;
+    if (cuda_enter(dev->ordinal, &before) != STATUS_OK) return;
+    (void)cudaFree(memory);
+    cuda_leave(dev->ordinal, before);
+}
+
+static status copy_as(const device *dev, void *to, const void *from, int64_t bytes,
+                      enum cudaMemcpyKind kind)
+{
+    if (bytes > 0) CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)bytes, kind, stream_of(dev)));
+    return STATUS_OK;
+}
+
+static status from_host(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = copy_as(dev, to, from, bytes, cudaMemcpyHostToDevice);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status synchronize_stream(const device *dev)
+{
+    CUDA_TRY(cudaStreamSynchronize(stream_of(dev)));
+    return STATUS_OK;
+}
+
+static status synchronize(const device *dev)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = synchronize_stream(dev);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status to_host(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
+    if (result == STATUS_OK) result = synchronize_stream(dev);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status copy(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToDevice);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status set_zero(const device *dev, void *memory, int64_t bytes)
+{
+    if (bytes > 0) CUDA_TRY(cudaMemsetAsync(memory, 0, (size_t)bytes, stream_of(dev)));
+    return STATUS_OK;
+}
+
+static status zero(const device *dev, void *memory, int64_t bytes)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = set_zero(dev, memory, bytes);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static const device_table cuda_table = {DEVICE_CUDA, destroy, alloc, free_memory, from_host,
+                                        to_host,     copy,    zero,  synchronize};
+
+/* The stream does not wait for the legacy default stream. */
+static status make_stream(device *dev)
+{
+    cudaStream_t stream;
+    CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    dev->stream = stream;
+    return STATUS_OK;
+}
+
+status device_create_cuda(int ordinal, device **created)
+{
+    *created = NULL;
+    int count = 0, before;
+    CUDA_TRY(cudaGetDeviceCount(&count));
+    if (count == 0) FAIL(STATUS_RESOURCE, "no GPU is visible to this process");
+    if (ordinal < -1 || ordinal >= count)
+        FAIL(STATUS_RESOURCE, "GPU %d was asked for, %d are visible (0 to %d)", ordinal, count,
+             count - 1);
+    if (ordinal < 0) CUDA_TRY(cudaGetDevice(&ordinal));
+    device *dev = malloc(sizeof *dev);
+    if (!dev) FAIL(STATUS_RESOURCE, "out of host memory");
+    *dev = (device){&cuda_table, 1, ordinal, NULL};
+    status result = cuda_enter(ordinal, &before);
+    if (result == STATUS_OK) {
+        result = make_stream(dev);
+        cuda_leave(ordinal, before);
+    }
+    if (result != STATUS_OK) {
+        free(dev);
+        return result;
+    }
+    *created = dev;
+    return STATUS_OK;
+}
+
+int device_count_cuda(void)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    (void)cudaGetLastError();
+    return 0;
+}
