@@ -38,6 +38,8 @@ static status check_arguments(int dim, const int64_t modes[], const nufft_option
         FAIL(STATUS_INVALID, "tolerance %g cannot be reached with upsampling 1.25 (limit %g)",
              o->tolerance, LOWEST_TOLERANCE[o->precision]);
     if (o->sign < -1 || o->sign > 1) FAIL(STATUS_INVALID, "sign is %d, not 1 or -1", o->sign);
+    if (o->method < NUFFT_AUTO || o->method > NUFFT_TENSOR)
+        FAIL(STATUS_INVALID, "method is %d, not one of nufft_method", (int)o->method);
     if (o->batch < 0) FAIL(STATUS_INVALID, "batch is %d", o->batch);
     return STATUS_OK;
 }
@@ -165,7 +167,9 @@ status nufft_create(const device *dev, int dim, const int64_t modes[], const nuf
                              .fine = {1, 1, 1},
                              .batch = options->batch ? options->batch : 1,
                              .sign = options->sign < 0 ? -1 : 1,
-                             .real = options->real};
+                             .real = options->real,
+                             .method = options->method,
+                             .time_stages = options->time_stages};
     for (int d = 0; d < dim; d++)
         p->setup.modes[d] = modes[d];
     status result = prepare(p, options);

@@ -24,6 +24,11 @@
    give NaN out (all modes in the adjoint, that point in the forward), never an access out of range.
    Zero points are allowed: the adjoint is then zero.
 
+   On a GPU the calls below only queue work on the device's stream: results are there after
+   device_synchronize, and arrays passed in must stay until then (device_free waits by itself).
+   nufft_forward and nufft_adjoint neither allocate nor wait, nor does nufft_set_points unless n
+   exceeds all earlier ones.
+
    A plan may be used by one thread at a time; different plans by different threads.  On the CPU the
    result does not depend on the number of threads, bit for bit. */
 #ifndef NUFFT_H
@@ -33,6 +38,16 @@
 
 typedef struct nufft nufft;
 
+/* How a GPU spreads and interpolates; the CPU has one way and takes any.  The plan's choice is the
+   fastest of those that fit the case; one that does not fit is replaced by NUFFT_GLOBAL_SORTED. */
+typedef enum nufft_method {
+    NUFFT_AUTO,
+    NUFFT_GLOBAL,        /* a thread per point, atomics in global memory, points as they come */
+    NUFFT_GLOBAL_SORTED, /* the same with the points sorted into bins */
+    NUFFT_TILE,          /* a warp's registers hold the part of the grid its points touch */
+    NUFFT_TENSOR         /* the same by matrix products on FP64 tensor cores */
+} nufft_method;
+
 typedef struct nufft_options {
     precision precision;
     double tolerance;  /* relative l2 error asked for */
@@ -40,6 +55,8 @@ typedef struct nufft_options {
     int sign;          /* +1 (0 means +1): the signs above; -1: both flipped */
     bool real;         /* real path */
     int batch;         /* vectors transformed together over the same points; 0 means 1 */
+    nufft_method method;
+    bool time_stages; /* on a GPU: wait after each stage, so that nufft_times says something */
 } nufft_options;
 
 /* What a plan decided, and what it keeps. */
@@ -53,7 +70,8 @@ typedef struct nufft_info {
     int64_t n_points;  /* of the last set_points */
 } nufft_info;
 
-/* Seconds spent in the stages since the plan was made (or nufft_reset_times). */
+/* Seconds spent in the stages since the plan was made (or nufft_reset_times); all 0 on a GPU unless
+   options.time_stages, since taking them costs a wait. */
 typedef struct nufft_times {
     double set_points, spread, interpolate, fft, deconvolve;
 } nufft_times;

@@ -16,6 +16,8 @@ typedef struct nufft_setup {
     int64_t batch;
     int sign; /* +1 or -1 */
     bool real;
+    nufft_method method;
+    bool time_stages;
     window window;
     /* Host memory, owned by the plan: factors[d][|k|] deconvolves mode k of dimension d. */
     const double *factors[3];

@@ -10,3 +10,16 @@ foreach(name nufft fft)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300 PROCESSORS 2)
 endforeach()
+
+# Built with or without CUDA: without, it is skipped like on a machine without a GPU.
+add_executable(test_nufft_cuda test_nufft_cuda.c)
+target_link_libraries(test_nufft_cuda PRIVATE nufft_suite)
+add_test(NAME nufft_cuda COMMAND test_nufft_cuda)
+set_tests_properties(nufft_cuda PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77)
+
+if(MTIP_CUDA)
+  add_executable(bench_nufft_cuda bench_nufft_cuda.cu)
+  target_link_libraries(bench_nufft_cuda PRIVATE nufft core mtip_flags)
+endif()
+add_executable(sanitize_nufft_cuda sanitize_nufft_cuda.c)
+target_link_libraries(sanitize_nufft_cuda PRIVATE nufft core mtip_flags)

@@ -1,0 +1,401 @@
+/* nufft_cuda.c: the steps of the transform on a GPU: memory, the choice of kernels and their
+   launches.
+
+   static status create(...)
+       static void choose_method(...), choose_bins(...)
+       static status allocate(...), make_factors(...), make_transforms(...), make_launches(...)
+   static status set_points(...)      fold, sort (nufft_cuda_points.cu)
+   static status spread(...), interpolate(...)
+   static status run_fft(...), extract(...), insert(...) */
+#include "nufft/nufft_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/cuda_try.h"
+#include "nufft/fft.h"
+#include "nufft/nufft_impl.h"
+
+typedef struct launch {
+    const void *kernel;
+    unsigned blocks, threads;
+} launch;
+
+typedef struct gpu {
+    const device *dev;
+    int ordinal;
+    cudaStream_t stream;
+    int64_t batch;
+    bool real_path, time_stages;
+    nufft_method method;
+    gpu_task task; /* what the spreading kernels get */
+    gpu_modes modes;
+    gpu_points points;
+    launch spread, interpolate;
+    fft *adjoint, *forward;
+    real *grid;         /* complex, or real on the real path; flags behind it */
+    real *half;         /* half complex; real path only */
+    int64_t grid_bytes; /* flags included: [batch] bad strengths, the task counter */
+    int64_t half_bytes, sort_bytes;
+    int64_t n_points, capacity; /* in slots */
+    int64_t slot_bytes;
+    void *factors, *sort_memory, *slot_memory;
+} gpu;
+
+static void destroy(void *state)
+{
+    gpu *g = state;
+    if (!g) return;
+    device_free(g->dev, g->grid);
+    device_free(g->dev, g->half);
+    device_free(g->dev, g->factors);
+    device_free(g->dev, g->sort_memory);
+    device_free(g->dev, g->slot_memory);
+    fft_destroy(g->adjoint);
+    fft_destroy(g->forward);
+    free(g);
+}
+
+static const void *kernel_for(const gpu *g, nufft_method method, bool spread)
+{
+    int dim = g->task.g.dim, width = g->task.g.width;
+    if (method == NUFFT_TILE) return PRECISE(gpu_tile_kernel)(dim, width, g->real_path, spread);
+#ifndef MTIP_SINGLE
+    if (method == NUFFT_TENSOR && dim == 3) return gpu_tensor_kernel(width, g->real_path, spread);
+#endif
+    if (method == NUFFT_TENSOR) return NULL;
+    return PRECISE(gpu_global_kernel)(dim, g->real_path, spread);
+}
+
+/* Measured (nufft/NOTES.md): register tiles wherever there is a kernel of the width, tensor cores
+   for wider ones in double precision. */
+static status choose_method(gpu *g, nufft_method wanted)
+{
+    int major = 0;
+    CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, g->ordinal));
+    if (wanted == NUFFT_AUTO) wanted = g->task.g.width <= 8 ? NUFFT_TILE : NUFFT_TENSOR;
+    if (wanted == NUFFT_TENSOR && (major < 9 || g->task.g.dim < 3)) wanted = NUFFT_TILE;
+    if (!kernel_for(g, wanted, true)) wanted = NUFFT_GLOBAL_SORTED;
+    g->method = wanted;
+    return STATUS_OK;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A window holds a bin and the kernel's reach beyond it. */
+static void choose_bins(gpu *g)
+{
+    gpu_grid *grid = &g->task.g;
+    int w = grid->width;
+    grid->pad = 1;
+    grid->bin_x = grid->bin_z = 4;
+    if (grid->dim < 3) grid->bin_x = grid->dim == 1 ? 64 : 33 - w;
+    if (grid->dim < 3) grid->bin_z = 1;
+    if (g->method == NUFFT_TILE && grid->dim == 3) grid->bin_x = grid->bin_z = 9 - w;
+    if (g->method == NUFFT_TENSOR) {
+        grid->bin_x = grid->bin_z = w <= 8 ? least(8, 17 - w) : least(4, 17 - w);
+        grid->pad = 8;
+    }
+    grid->bins_x = (grid->nx + grid->bin_x - 1) / grid->bin_x;
+    grid->bins_z = (grid->nz + grid->bin_z - 1) / grid->bin_z;
+    grid->n_bins = (int64_t)grid->bins_x * grid->bins_z * grid->ny;
+    grid->n_bins_padded = (grid->n_bins + GPU_SCAN - 1) / GPU_SCAN * GPU_SCAN;
+}
+
+static status check_limits(const gpu_grid *g)
+{
+    double cells = (double)g->n_bins * g->bin_x * g->bin_z;
+    if (cells >= 0x1p32 || (double)g->n_cells >= 0x1p32)
+        FAIL(STATUS_RESOURCE, "a fine grid of %d x %d x %d cells is above the 2^32 of a GPU's plan",
+             g->nx, g->ny, g->nz);
+    return STATUS_OK;
+}
+
+static int64_t rounded(int64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static status allocate(gpu *g, const nufft_setup *s)
+{
+    const gpu_grid *grid = &g->task.g;
+    int64_t size = (int64_t)sizeof(real), half = (s->fine[0] / 2 + 1) * s->fine[1] * s->fine[2];
+    int64_t reals = grid->n_cells * (s->real ? 1 : 2) * s->batch;
+    g->grid_bytes = rounded(reals * size) + (s->batch + 1) * 4;
+    TRY(device_alloc(s->dev, g->grid_bytes, (void **)&g->grid));
+    if (s->real) {
+        g->half_bytes = 2 * half * s->batch * size;
+        TRY(device_alloc(s->dev, g->half_bytes, (void **)&g->half));
+    }
+    int64_t sums = grid->n_bins_padded / GPU_SCAN;
+    g->sort_bytes = (grid->n_bins_padded + sums + 2) * 4;
+    TRY(device_alloc(s->dev, g->sort_bytes, &g->sort_memory));
+    g->points.bins = g->sort_memory;
+    g->points.sums = g->points.bins + grid->n_bins_padded;
+    g->points.n_slots = g->points.sums + sums;
+    g->points.bad = (int32_t *)(g->points.n_slots + 1);
+    TRY(device_zero(s->dev, g->sort_memory, g->sort_bytes));
+    g->task.grid = g->grid;
+    g->task.grid_step = reals / s->batch;
+    g->task.bad = (int32_t *)((char *)g->grid + rounded(reals * size));
+    g->task.counter = (uint32_t *)(g->task.bad + s->batch);
+    g->task.n_slots = g->points.n_slots;
+    return STATUS_OK;
+}
+
+static status make_factors(gpu *g, const nufft_setup *s)
+{
+    int64_t n = s->modes[0] + s->modes[1] + s->modes[2];
+    real *host = malloc(sizeof(real) * (size_t)n), *at = host;
+    if (!host) FAIL(STATUS_RESOURCE, "out of host memory");
+    status result = device_alloc(s->dev, n * (int64_t)sizeof(real), &g->factors);
+    for (int d = 0; d < 3; d++) {
+        g->modes.factors[d] = (real *)g->factors + (at - host);
+        for (int64_t i = 0; i < s->modes[d]; i++) {
+            int64_t k = i - s->modes[d] / 2;
+            *at++ = d < s->dim ? (real)s->factors[d][k < 0 ? -k : k] : 1;
+        }
+    }
+    if (result == STATUS_OK)
+        result = device_from_host(s->dev, g->factors, host, n * (int64_t)sizeof(real));
+    if (result == STATUS_OK) result = device_synchronize(s->dev);
+    free(host);
+    return result;
+}
+
+static status make_transforms(gpu *g, const nufft_setup *s)
+{
+    fft_kind adjoint = s->sign > 0 ? FFT_FORWARD : FFT_BACKWARD;
+    fft_kind forward = s->sign > 0 ? FFT_BACKWARD : FFT_FORWARD;
+    if (s->real) adjoint = FFT_REAL_FORWARD, forward = FFT_REAL_BACKWARD;
+    TRY(fft_create(s->dev, REAL_PRECISION, adjoint, s->dim, s->fine, s->batch, !s->real,
+                   &g->adjoint));
+    if (s->real)
+        return fft_create(s->dev, REAL_PRECISION, forward, s->dim, s->fine, s->batch, false,
+                          &g->forward);
+    return fft_create(s->dev, REAL_PRECISION, forward, s->dim, s->fine, s->batch, true,
+                      &g->forward);
+}
+
+/* Enough blocks to fill the GPU once: they take tasks until none is left. */
+static status make_launch(gpu *g, bool spread, launch *made)
+{
+    int per_processor = 0, processors = 0;
+    made->kernel = kernel_for(g, g->method, spread);
+    made->threads = g->method == NUFFT_TILE ? 32 * GPU_TILE_WARPS : GPU_THREADS;
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, made->kernel,
+                                                           (int)made->threads, 0));
+    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, g->ordinal));
+    if (per_processor < 1) FAIL(STATUS_UNSUPPORTED, "the GPU cannot hold a block of the kernel");
+    if (g->method <= NUFFT_GLOBAL_SORTED) per_processor *= 8;
+    made->blocks = (unsigned)(per_processor * processors);
+    return STATUS_OK;
+}
+
+static void describe(gpu *g, const nufft_setup *s)
+{
+    gpu_grid *grid = &g->task.g;
+    *grid = (gpu_grid){.dim = s->dim,
+                       .width = s->window.width,
+                       .nx = (int)s->fine[0],
+                       .ny = (int)s->fine[1],
+                       .nz = (int)s->fine[2],
+                       .n_cells = s->fine[0] * s->fine[1] * s->fine[2]};
+    g->task.batch = (int)s->batch;
+    g->task.n_terms = s->window.n_terms;
+    for (int m = 0; m < WINDOW_MAX_TERMS; m++)
+        for (int i = 0; i < WINDOW_MAX_WIDTH; i++)
+            g->task.coefficient[m][i] = (real)s->window.coefficient[m][i];
+    for (int d = 0; d < 3; d++) {
+        g->modes.modes[d] = s->modes[d];
+        g->modes.fine[d] = s->fine[d];
+    }
+    g->modes.batch = (int)s->batch;
+    g->modes.sign = s->sign;
+    g->modes.real_path = s->real;
+}
+
+static status make(gpu *g, const nufft_setup *s)
+{
+    describe(g, s);
+    TRY(choose_method(g, s->method));
+    choose_bins(g);
+    TRY(check_limits(&g->task.g));
+    TRY(make_launch(g, true, &g->spread));
+    TRY(make_launch(g, false, &g->interpolate));
+    TRY(allocate(g, s));
+    TRY(make_factors(g, s));
+    TRY(make_transforms(g, s));
+    g->modes.grid = s->real ? g->half : g->grid;
+    g->modes.bad_points = g->points.bad;
+    g->modes.bad = g->task.bad;
+    g->modes.counter = g->task.counter;
+    g->points.g = g->task.g;
+    g->points.sorted = g->method != NUFFT_GLOBAL;
+    return STATUS_OK;
+}
+
+static status create(const nufft_setup *setup, void **state)
+{
+    *state = NULL;
+    gpu *g = calloc(1, sizeof *g);
+    if (!g) FAIL(STATUS_RESOURCE, "out of host memory");
+    g->dev = setup->dev;
+    g->ordinal = device_ordinal(setup->dev);
+    g->stream = (cudaStream_t)device_stream(setup->dev);
+    g->batch = setup->batch;
+    g->real_path = setup->real;
+    g->time_stages = setup->time_stages;
+    int before;
+    status result = cuda_enter(g->ordinal, &before);
+    if (result == STATUS_OK) {
+        result = make(g, setup);
+        cuda_leave(g->ordinal, before);
+    }
+    if (result != STATUS_OK) {
+        destroy(g);
+        return result;
+    }
+    *state = g;
+    return STATUS_OK;
+}
+
+/* Memory for n points and the empty slots between them. */
+static status reserve(gpu *g, int64_t n)
+{
+    const gpu_grid *grid = &g->task.g;
+    int64_t bins = n < grid->n_bins ? n : grid->n_bins;
+    int64_t slots = n + bins * (grid->pad - 1);
+    if (slots > INT32_MAX - 64)
+        FAIL(STATUS_RESOURCE, "%lld points are above the 2^31 slots of a GPU's plan", (long long)n);
+    if (slots <= g->capacity && g->slot_memory) return STATUS_OK;
+    device_free(g->dev, g->slot_memory);
+    g->slot_memory = NULL;
+    g->capacity = 0;
+    g->slot_bytes = rounded(slots * (int64_t)sizeof(gpu_slot));
+    int64_t bytes = g->slot_bytes + (REAL_PRECISION == PRECISION_SINGLE ? slots * 4 : 0);
+    TRY(device_alloc(g->dev, bytes, &g->slot_memory));
+    g->capacity = slots;
+    g->points.slots = g->slot_memory;
+    g->points.index = (int32_t *)((char *)g->slot_memory + g->slot_bytes);
+    g->slot_bytes = bytes;
+    g->task.slots = g->points.slots;
+    g->task.index = g->points.index;
+    return STATUS_OK;
+}
+
+static status sort(gpu *g, int64_t n, const void *const coordinates[])
+{
+    g->points.n = n;
+    for (int d = 0; d < 3; d++)
+        g->points.x[d] = d < g->task.g.dim ? coordinates[d] : NULL;
+    CUDA_TRY(PRECISE(gpu_sort)(&g->points, g->stream));
+    g->n_points = g->task.n_points = n;
+    return STATUS_OK;
+}
+
+static status set_points(void *state, int64_t n, const void *const coordinates[])
+{
+    gpu *g = state;
+    int before;
+    TRY(cuda_enter(g->ordinal, &before));
+    status result = reserve(g, n);
+    if (result == STATUS_OK) result = sort(g, n, coordinates);
+    cuda_leave(g->ordinal, before);
+    return result;
+}
+
+static status launch_on(gpu *g, const launch *l)
+{
+    void *arguments[] = {&g->task};
+    CUDA_TRY(cudaLaunchKernel(l->kernel, (dim3){l->blocks, 1, 1}, (dim3){l->threads, 1, 1},
+                              arguments, 0, g->stream));
+    return STATUS_OK;
+}
+
+static status spread_now(gpu *g, const void *values)
+{
+    g->task.values = (real *)(uintptr_t)values;
+    CUDA_TRY(cudaMemsetAsync(g->grid, 0, (size_t)g->grid_bytes, g->stream));
+    return g->n_points ? launch_on(g, &g->spread) : STATUS_OK;
+}
+
+static status spread(void *state, const void *values)
+{
+    gpu *g = state;
+    int before;
+    TRY(cuda_enter(g->ordinal, &before));
+    status result = spread_now(g, values);
+    cuda_leave(g->ordinal, before);
+    return result;
+}
+
+static status interpolate(void *state, void *values)
+{
+    gpu *g = state;
+    int before;
+    TRY(cuda_enter(g->ordinal, &before));
+    g->task.values = values;
+    status result = launch_on(g, &g->interpolate);
+    cuda_leave(g->ordinal, before);
+    return result;
+}
+
+static status run_fft(void *state, bool adjoint)
+{
+    gpu *g = state;
+    if (!g->real_path) return fft_run(adjoint ? g->adjoint : g->forward, g->grid, g->grid);
+    return adjoint ? fft_run(g->adjoint, g->grid, g->half) : fft_run(g->forward, g->half, g->grid);
+}
+
+static status run_modes(gpu *g, void *modes, bool extract)
+{
+    g->modes.modes_of = modes;
+    CUDA_TRY(extract ? PRECISE(gpu_extract)(&g->modes, g->stream)
+                     : PRECISE(gpu_insert)(&g->modes, g->stream));
+    return STATUS_OK;
+}
+
+static status copy_modes(gpu *g, void *modes, bool extract)
+{
+    int before;
+    TRY(cuda_enter(g->ordinal, &before));
+    status result = run_modes(g, modes, extract);
+    cuda_leave(g->ordinal, before);
+    return result;
+}
+
+static status extract(void *state, void *modes)
+{
+    return copy_modes(state, modes, true);
+}
+
+static status insert(void *state, const void *modes)
+{
+    return copy_modes(state, (void *)(uintptr_t)modes, false);
+}
+
+static int64_t bytes(const void *state)
+{
+    const gpu *g = state;
+    return g->grid_bytes + g->half_bytes + g->sort_bytes + (g->slot_memory ? g->slot_bytes : 0);
+}
+
+/* Without stages to time there is nothing to wait for. */
+static double seconds(const void *state)
+{
+    const gpu *g = state;
+    if (!g->time_stages) return 0;
+    status unused = device_synchronize(g->dev); /* a failure shows in the next call */
+    (void)unused;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const nufft_backend PRECISE(nufft_cuda) = {create,  destroy, set_points, spread, interpolate,
+                                           run_fft, extract, insert,     bytes,  seconds};

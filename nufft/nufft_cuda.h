@@ -1,0 +1,109 @@
+/* nufft_cuda.h: what the host side of the GPU's backend shares with its kernels; for
+   nufft/nufft_cuda*.c[u] only.
+
+   Points are sorted into bins of bin_x x 1 x bin_z cells (1D: bin_x) by the first cell they touch.
+   Bins are numbered so that a column (x bin, z bin) holds its bins in order of y, and columns
+   follow one another: bin = (z_bin * bins_x + x_bin) * ny + y.  The sorted points stand in slots,
+   each bin's slots filled up to a multiple of `pad` with empty ones. */
+#ifndef NUFFT_CUDA_H
+#define NUFFT_CUDA_H
+
+#include <cuda_runtime_api.h>
+
+#include "core/types.h"
+#include "nufft/window.h"
+
+#ifdef MTIP_SINGLE
+#define GPU_TILE_WARPS 4 /* of a block; their shared memory must stay below 48 KiB */
+#else
+#define GPU_TILE_WARPS 2
+#endif
+
+enum {
+    GPU_THREADS = 128, /* of a block of the other kernels */
+    GPU_SCAN = 4096,   /* bins scanned by one block; n_bins_padded is a multiple */
+    GPU_EMPTY = -1     /* index of an empty slot */
+};
+
+/* A sorted point: cell = (bin * bin_z + z in bin) * bin_x + x in bin, and the arguments of the
+   kernel's polynomials. In single precision the index stands in an array of its own. */
+#ifdef MTIP_SINGLE
+typedef struct __attribute__((aligned(16))) gpu_slot {
+    uint32_t cell;
+    float t[3];
+} gpu_slot;
+#else
+typedef struct __attribute__((aligned(16))) gpu_slot {
+    uint32_t cell;
+    int32_t index;
+    double t[3];
+} gpu_slot;
+#endif
+
+typedef struct gpu_grid {
+    int dim, width;
+    int nx, ny, nz; /* fine grid */
+    int bin_x, bin_z, bins_x, bins_z, pad;
+    int64_t n_bins, n_bins_padded, n_cells;
+} gpu_grid;
+
+/* Passed by value to every kernel that spreads or interpolates. */
+typedef struct gpu_task {
+    gpu_grid g;
+    int batch, n_terms;
+    int64_t n_points;
+    int64_t grid_step; /* reals from one vector's grid to the next */
+    const gpu_slot *slots;
+    const int32_t *index; /* single precision only */
+    const uint32_t *n_slots;
+    uint32_t *counter; /* 0 at the start */
+    int32_t *bad;      /* [batch]: set where a strength is not finite */
+    real *grid;
+    real *values;
+    real coefficient[WINDOW_MAX_TERMS][WINDOW_MAX_WIDTH];
+} gpu_task;
+
+typedef struct gpu_points {
+    gpu_grid g;
+    int64_t n;
+    bool sorted;
+    const real *x[3];
+    uint32_t *bins; /* [n_bins_padded] counts, then starts, then ends */
+    uint32_t *sums; /* [n_bins_padded / GPU_SCAN] */
+    uint32_t *n_slots;
+    gpu_slot *slots;
+    int32_t *index;
+    int32_t *bad; /* set where a coordinate is not finite */
+} gpu_points;
+
+typedef struct gpu_modes {
+    int64_t modes[3], fine[3];
+    int batch, sign;
+    bool real_path;
+    const real *factors[3]; /* per index of the modes */
+    real *grid;             /* complex, or half complex on the real path */
+    real *modes_of;
+    const int32_t *bad_points, *bad;
+    uint32_t *counter;
+} gpu_modes;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernel for a case, for cudaLaunchKernel with one gpu_task; NULL if there is none. */
+const void *PRECISE(gpu_global_kernel)(int dim, bool real_path, bool spread);
+const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread);
+#ifndef MTIP_SINGLE
+const void *gpu_tensor_kernel(int width, bool real_path, bool spread);
+#endif
+
+cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream);
+cudaError_t PRECISE(gpu_insert)(const gpu_modes *m, cudaStream_t stream);
+cudaError_t PRECISE(gpu_extract)(const gpu_modes *m, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

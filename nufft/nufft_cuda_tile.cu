@@ -1,0 +1,441 @@
+/* nufft_cuda_tile.cu: a warp holds in its registers the part of the fine grid that the points of
+   its bins touch: 8 x 8 cells in x and z (2D: 32 in x) and `W` planes in y, one after another.
+
+   The y planes form a torus: plane r of the registers holds the grid's plane whose number is r
+   modulo W.  Going from a bin to the next in y retires one plane and keeps the others where they
+   are, so that every index into the registers is static; the kernel values of y are rotated
+   instead.  The slots of a warp's task may be cut anywhere.
+
+   For 32 slots at a time each lane computes the kernel values of one slot and puts them into the
+   warp's shared memory as rows; then the warp takes the slots one by one. */
+#include "nufft/nufft_cuda_kernel.h"
+
+template <int W> struct terms {
+    enum { value = W <= 6 ? W + 2 : W <= 12 ? W + 1 : W };
+};
+
+/* The layout of a slot's row, in reals: [x: NC parts each][z][y], its length an odd multiple of 16
+   bytes, so that rows stored by 128-bit words do not conflict. 2D: x as computed, not shifted. */
+template <int W, int DIM, int NC> struct row {
+    enum {
+        UNIT = 16 / sizeof(real),
+        PX = DIM == 3 ? 8 : (W + UNIT - 1) / UNIT * UNIT,
+        PZ = DIM == 3 ? 8 : 0,
+        PY = (W + UNIT - 1) / UNIT * UNIT,
+        X = 0,
+        Z = PX * NC,
+        Y = Z + PZ,
+        UNITS = (Y + PY) / UNIT,
+        SIZE = (UNITS % 2 ? UNITS : UNITS + 1) * UNIT
+    };
+};
+
+/* The W kernel values at t. EXACT: the kernel's width is W, so that panels mirror one another. */
+template <int W, bool EXACT>
+static __device__ __forceinline__ void kernel_values(const gpu_task &a, real t, real *value)
+{
+    enum { N = terms<W>::value };
+    if (!EXACT) {
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            real sum = a.coefficient[N - 1][i];
+#pragma unroll
+            for (int m = N - 2; m >= 0; m--)
+                sum = sum * t + a.coefficient[m][i];
+            value[i] = sum;
+        }
+        return;
+    }
+    real u = t * t;
+#pragma unroll
+    for (int i = 0; i < (W + 1) / 2; i++) {
+        enum { EVEN = (N - 1) / 2 * 2, ODD = (N - 2) / 2 * 2 + 1 };
+        real even = a.coefficient[EVEN][i], odd = a.coefficient[ODD][i];
+#pragma unroll
+        for (int m = EVEN - 2; m >= 0; m -= 2)
+            even = even * u + a.coefficient[m][i];
+#pragma unroll
+        for (int m = ODD - 2; m >= 1; m -= 2)
+            odd = odd * u + a.coefficient[m][i];
+        value[i] = even + odd * t;
+        value[W - 1 - i] = 2 * i + 1 == W ? even : even - odd * t;
+    }
+}
+
+/* value[i] moves to value[i + by]; zeros come in. by < 8. */
+template <int N> static __device__ __forceinline__ void shift_up(real *value, int by)
+{
+#pragma unroll
+    for (int bit = 1; bit < 8; bit *= 2) {
+        if (N - 2 < bit) break;
+#pragma unroll
+        for (int i = N - 1; i >= 0; i--)
+            value[i] = by & bit ? (i >= bit ? value[i - bit] : 0) : value[i];
+    }
+}
+
+/* value[i] moves to value[(i + by) % N]. by < N. */
+template <int N> static __device__ __forceinline__ void rotate_up(real *value, int by)
+{
+#pragma unroll
+    for (int bit = 1; bit < N; bit *= 2) {
+        real moved[N];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            moved[i] = by & bit ? value[(i + N - bit) % N] : value[i];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            value[i] = moved[i];
+    }
+}
+
+/* Stores N reals at a 16-byte boundary by 128-bit words; value holds N rounded up. */
+template <int N> static __device__ __forceinline__ void store_row(real *to, const real *value)
+{
+    enum { UNIT = 16 / sizeof(real) };
+#pragma unroll
+    for (int i = 0; i < N; i += UNIT) {
+#ifdef MTIP_SINGLE
+        *(float4 *)(to + i) = make_float4(value[i], value[i + 1], value[i + 2], value[i + 3]);
+#else
+        *(double2 *)(to + i) = make_double2(value[i], value[i + 1]);
+#endif
+    }
+}
+
+/* Computes and stores a slot's row; the strength goes into the x values. */
+template <int W, int DIM, int NC, bool EXACT, bool SPREAD>
+static __device__ __forceinline__ void make_row(const gpu_task &a, const gpu_slot &slot,
+                                                const spot &s, const real strength[2], real *to)
+{
+    typedef row<W, DIM, NC> R;
+    enum { N = R::PX > R::PY ? R::PX : R::PY, M = N < 8 ? 8 : N };
+    real value[M];
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        value[i] = 0;
+    kernel_values<W, EXACT>(a, slot.t[1], value);
+    rotate_up<W>(value, s.y % W);
+    store_row<R::PY>(to + R::Y, value);
+    if (DIM == 3) {
+#pragma unroll
+        for (int i = 0; i < M; i++)
+            value[i] = 0;
+        kernel_values<W, EXACT>(a, slot.t[2], value);
+        shift_up<8>(value, s.z);
+        store_row<8>(to + R::Z, value);
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        value[i] = 0;
+    kernel_values<W, EXACT>(a, slot.t[0], value);
+    if (DIM == 3) shift_up<8>(value, s.x);
+    real x[R::PX * NC];
+#pragma unroll
+    for (int i = 0; i < R::PX; i++) {
+        if (NC == 2) {
+            x[(2 * i) % (R::PX * NC)] = value[i] * strength[0];
+            x[(2 * i + 1) % (R::PX * NC)] = value[i] * strength[1];
+        } else {
+            x[i % (R::PX * NC)] = SPREAD ? value[i] * strength[0] : value[i];
+        }
+    }
+    store_row<R::PX * NC>(to + R::X, x);
+}
+
+/* The cells a lane holds: cell[k] + plane * nx. */
+template <int DIM>
+static __device__ __forceinline__ void place_lane(const gpu_grid &g, int column, int lane,
+                                                  uint32_t cell[2])
+{
+    if (DIM == 2) {
+        cell[0] = (uint32_t)((column * g.bin_x + lane) % g.nx);
+        return;
+    }
+    int zb = column / g.bins_x, xb = column - zb * g.bins_x;
+    uint32_t x = (uint32_t)((xb * g.bin_x + (lane & 7)) % g.nx);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        uint32_t z = (uint32_t)((zb * g.bin_z + 2 * (lane >> 3) + k) % g.nz);
+        cell[k] = z * (uint32_t)g.ny * (uint32_t)g.nx + x;
+    }
+}
+
+/* Which plane of the grid (not wrapped) register plane r holds when the window starts at y. */
+template <int W> static __device__ __forceinline__ int plane_of(int r, int y, int y_mod)
+{
+    return y + r - y_mod + (r < y_mod ? W : 0);
+}
+
+template <int W, int DIM, bool REAL, bool EXACT>
+static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
+    spread_tile(const __grid_constant__ gpu_task a)
+{
+    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1 };
+    typedef row<W, DIM, NC> R;
+    __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
+    int lane = threadIdx.x & 31;
+    real *mine = rows[threadIdx.x >> 5];
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS);
+    real sum[W][NZ][NC];
+#pragma unroll
+    for (int r = 0; r < W; r++)
+#pragma unroll
+        for (int k = 0; k < NZ * NC; k++)
+            sum[r][k / NC][k % NC] = 0;
+    for (;;) {
+        uint32_t task = 0, first, end, cell[2] = {0, 0};
+        int vector, column = -1, y = 0;
+        if (lane == 0) task = atomicAdd(a.counter, 1);
+        task = __shfl_sync(ALL_LANES, task, 0);
+        if (!find_task(a, tasks, task, &vector, &first, &end)) break;
+        real *grid = a.grid + vector * a.grid_step;
+        uint32_t bin = 0xffffffffu;
+        for (uint32_t base = first; base < end; base += 32) {
+            bool last = end - base <= 32;
+            uint32_t at = base + lane < end ? base + lane : end - 1;
+            gpu_slot slot = a.slots[at];
+            spot s = spot_of(a.g, slot.cell);
+            real strength[2] = {0, 0};
+            if (base + lane < end) load_strength<REAL>(a, vector, slot_index(a, at), strength);
+            uint32_t before = __shfl_up_sync(ALL_LANES, s.bin, 1);
+            if (lane == 0) before = bin;
+            uint32_t heads = __ballot_sync(ALL_LANES, before != s.bin);
+            bin = __shfl_sync(ALL_LANES, s.bin, 31);
+            __syncwarp();
+            make_row<W, DIM, NC, EXACT, true>(a, slot, s, strength, mine + lane * R::SIZE);
+            __syncwarp();
+            int n = last ? (int)(end - base) : 32, i = 0;
+            while (i < n || last) {
+                bool over = i == n;
+                if (over || heads >> i & 1) {
+                    /* Retire what the new position no longer covers; all of it at the end. */
+                    int new_column = over ? -1 : __shfl_sync(ALL_LANES, s.column, i & 31);
+                    int new_y = __shfl_sync(ALL_LANES, s.y, i & 31), y_mod = y % W;
+                    int keep = new_column == column ? new_y : y + W;
+                    if (column >= 0) {
+#pragma unroll
+                        for (int r = 0; r < W; r++) {
+                            int plane = plane_of<W>(r, y, y_mod);
+                            if (plane >= keep) continue;
+                            if (plane >= a.g.ny) plane -= a.g.ny;
+#pragma unroll
+                            for (int k = 0; k < NZ; k++) {
+                                add_cell<REAL>(grid, cell[k] + (uint32_t)plane * a.g.nx,
+                                               sum[r][k][0], sum[r][k][NC - 1]);
+                                sum[r][k][0] = sum[r][k][NC - 1] = 0;
+                            }
+                        }
+                    }
+                    if (over) break;
+                    if (new_column != column) place_lane<DIM>(a.g, new_column, lane, cell);
+                    column = new_column;
+                    y = new_y;
+                }
+                uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
+                int stop = later ? __ffs(later) - 1 : n;
+                for (; i < stop; i++) {
+                    const real *from = mine + i * R::SIZE;
+                    real x[NC], ky[R::PY];
+                    int at_x = lane & 7;
+                    bool inside = true;
+                    if (DIM == 2) {
+                        at_x = lane - __shfl_sync(ALL_LANES, s.x, i);
+                        inside = (unsigned)at_x < (unsigned)W;
+                        if (!inside) at_x = 0;
+                    }
+                    if (NC == 2) {
+                        real_pair v = *(const real_pair *)(from + R::X + 2 * at_x);
+                        x[0] = inside ? v.x : 0, x[NC - 1] = inside ? v.y : 0;
+                    } else {
+                        x[0] = inside ? from[R::X + at_x] : 0;
+                    }
+#pragma unroll
+                    for (int r = 0; r < R::PY; r++)
+                        ky[r] = from[R::Y + r];
+                    real f[NZ][NC];
+                    if (DIM == 3) {
+                        real_pair kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
+#pragma unroll
+                        for (int c = 0; c < NC; c++) {
+                            f[0][c] = x[c] * kz.x;
+                            f[NZ - 1][c] = x[c] * kz.y;
+                        }
+                    } else {
+#pragma unroll
+                        for (int c = 0; c < NC; c++)
+                            f[0][c] = x[c];
+                    }
+#pragma unroll
+                    for (int r = 0; r < W; r++)
+#pragma unroll
+                        for (int k = 0; k < NZ; k++)
+#pragma unroll
+                            for (int c = 0; c < NC; c++)
+                                sum[r][k][c] += f[k][c] * ky[r];
+                }
+            }
+        }
+    }
+}
+
+template <int W, int DIM, bool REAL, bool EXACT>
+static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
+    interpolate_tile(const __grid_constant__ gpu_task a)
+{
+    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, HALF = 16 };
+    typedef row<W, DIM, 1> R;
+    __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
+    __shared__ __align__(16) real parts[GPU_TILE_WARPS][HALF * 33 * NC];
+    int lane = threadIdx.x & 31;
+    real *mine = rows[threadIdx.x >> 5], *part = parts[threadIdx.x >> 5];
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS);
+    real hold[W][NZ][NC];
+    for (;;) {
+        uint32_t task = 0, first, end, cell[2] = {0, 0};
+        int vector, column = -1, y = 0;
+        if (lane == 0) task = atomicAdd(a.counter, 1);
+        task = __shfl_sync(ALL_LANES, task, 0);
+        if (!find_task(a, tasks, task, &vector, &first, &end)) break;
+        const real *grid = a.grid + vector * a.grid_step;
+        uint32_t bin = 0xffffffffu;
+        for (uint32_t base = first; base < end; base += 32) {
+            uint32_t at = base + lane < end ? base + lane : end - 1;
+            gpu_slot slot = a.slots[at];
+            int32_t index = base + lane < end ? slot_index(a, at) : GPU_EMPTY;
+            spot s = spot_of(a.g, slot.cell);
+            const real none[2] = {0, 0};
+            uint32_t before = __shfl_up_sync(ALL_LANES, s.bin, 1);
+            if (lane == 0) before = bin;
+            uint32_t heads = __ballot_sync(ALL_LANES, before != s.bin);
+            bin = __shfl_sync(ALL_LANES, s.bin, 31);
+            __syncwarp();
+            make_row<W, DIM, 1, EXACT, false>(a, slot, s, none, mine + lane * R::SIZE);
+            __syncwarp();
+#pragma unroll 1
+            for (int half = 0; half < 2; half++) {
+                int i = half * HALF, n = i + HALF;
+                while (i < n) {
+                    if (heads >> i & 1) {
+                        int new_column = __shfl_sync(ALL_LANES, s.column, i);
+                        int new_y = __shfl_sync(ALL_LANES, s.y, i), y_mod = new_y % W;
+                        if (new_column != column) place_lane<DIM>(a.g, new_column, lane, cell);
+                        int have = new_column == column ? y + W : 0; /* planes below are there */
+#pragma unroll
+                        for (int r = 0; r < W; r++) {
+                            int plane = plane_of<W>(r, new_y, y_mod);
+                            if (plane < have) continue;
+                            if (plane >= a.g.ny) plane -= a.g.ny;
+#pragma unroll
+                            for (int k = 0; k < NZ; k++) {
+                                uint32_t from = cell[k] + (uint32_t)plane * a.g.nx;
+                                if (REAL) {
+                                    hold[r][k][0] = grid[from];
+                                } else {
+                                    real_pair v = ((const real_pair *)grid)[from];
+                                    hold[r][k][0] = v.x, hold[r][k][NC - 1] = v.y;
+                                }
+                            }
+                        }
+                        column = new_column;
+                        y = new_y;
+                    }
+                    uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
+                    int stop = later ? __ffs(later) - 1 : n;
+                    if (stop > n) stop = n;
+                    for (; i < stop; i++) {
+                        const real *from = mine + i * R::SIZE;
+                        real ky[R::PY], line[NZ][NC];
+                        int at_x = lane & 7;
+                        bool inside = true;
+                        if (DIM == 2) {
+                            at_x = lane - __shfl_sync(ALL_LANES, s.x, i);
+                            inside = (unsigned)at_x < (unsigned)W;
+                            if (!inside) at_x = 0;
+                        }
+                        real x = inside ? from[R::X + at_x] : 0;
+#pragma unroll
+                        for (int r = 0; r < R::PY; r++)
+                            ky[r] = from[R::Y + r];
+#pragma unroll
+                        for (int k = 0; k < NZ; k++)
+#pragma unroll
+                            for (int c = 0; c < NC; c++) {
+                                line[k][c] = hold[0][k][c] * ky[0];
+#pragma unroll
+                                for (int r = 1; r < W; r++)
+                                    line[k][c] += hold[r][k][c] * ky[r];
+                            }
+                        real value[NC];
+                        if (DIM == 3) {
+                            real_pair kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
+#pragma unroll
+                            for (int c = 0; c < NC; c++)
+                                value[c] = x * (kz.x * line[0][c] + kz.y * line[NZ - 1][c]);
+                        } else {
+                            /* Cells beyond the kernel must not count, not even as 0 times NaN. */
+#pragma unroll
+                            for (int c = 0; c < NC; c++)
+                                value[c] = inside ? x * line[0][c] : 0;
+                        }
+                        real *to = part + ((i % HALF) * 33 + lane) * NC;
+                        if (NC == 2)
+                            *(real_pair *)to = real_pair{value[0], value[NC - 1]};
+                        else
+                            to[0] = value[0];
+                    }
+                }
+                __syncwarp();
+                real total[2] = {0, 0};
+                const real *from = part + ((lane % HALF) * 33 + lane / HALF * 16) * NC;
+#pragma unroll
+                for (int k = 0; k < 16; k++) {
+                    if (NC == 2) {
+                        real_pair v = *(const real_pair *)(from + 2 * k);
+                        total[0] += v.x, total[1] += v.y;
+                    } else {
+                        total[0] += from[k];
+                    }
+                }
+                __syncwarp();
+                total[0] += __shfl_xor_sync(ALL_LANES, total[0], 16);
+                if (NC == 2) total[1] += __shfl_xor_sync(ALL_LANES, total[1], 16);
+                int32_t to = __shfl_sync(ALL_LANES, index, half * HALF + lane % HALF);
+                if (lane < HALF) store_value<REAL>(a, vector, to, total);
+            }
+        }
+    }
+}
+
+template <int W, int DIM, bool REAL> static const void *pick(bool spread)
+{
+    enum { EXACT = DIM == 3 && W > 4 };
+    if (spread) return (const void *)spread_tile<W, DIM, REAL, EXACT>;
+    return (const void *)interpolate_tile<W, DIM, REAL, EXACT>;
+}
+
+template <bool REAL> static const void *choose(int dim, int width, bool spread)
+{
+    if (dim == 3) {
+        if (width <= 4) return pick<4, 3, REAL>(spread);
+        if (width == 5) return pick<5, 3, REAL>(spread);
+        if (width == 6) return pick<6, 3, REAL>(spread);
+        if (width == 7) return pick<7, 3, REAL>(spread);
+        if (width == 8) return pick<8, 3, REAL>(spread);
+        return NULL;
+    }
+    if (dim != 2) return NULL;
+    if (width <= 4) return pick<4, 2, REAL>(spread);
+    if (width <= 6) return pick<6, 2, REAL>(spread);
+    if (width <= 8) return pick<8, 2, REAL>(spread);
+#ifndef MTIP_SINGLE
+    if (width <= 12) return pick<12, 2, REAL>(spread);
+    if (width <= 16) return pick<16, 2, REAL>(spread);
+#endif
+    return NULL;
+}
+
+extern "C" const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread)
+{
+    return real_path ? choose<true>(dim, width, spread) : choose<false>(dim, width, spread);
+}

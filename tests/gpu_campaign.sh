@@ -1,0 +1,39 @@
+#!/bin/sh
+# Builds the NUFFT with CUDA on a machine with a GPU and runs what is asked for.
+# Usage: gpu_campaign.sh BUILD_DIR OUTPUT_DIR [test] [sanitize] [profile CASE..] [bench CASE..]
+# `bench` and `profile` take all the arguments after them (for bench_nufft_cuda).
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$1 out=$2
+shift 2
+cmake -S "$root" -B "$build" -G Ninja -DMTIP_CUDA=ON -DMTIP_ONLY_NUFFT=ON \
+    -DCMAKE_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" >"$out/cmake.log" 2>&1 &&
+    ninja -C "$build" >"$out/build.log" 2>&1 || { tail -30 "$out/cmake.log" "$out/build.log"; exit 1; }
+echo "built after ${SECONDS:-?} s"
+bench=$build/tests/bench_nufft_cuda test=$build/tests/test_nufft_cuda
+while [ $# -gt 0 ]; do
+    step=$1
+    shift
+    case $step in
+    test)
+        MTIP_REQUIRE_GPU=1 timeout 400 "$test" >"$out/test.log" 2>&1
+        echo "test: $?"
+        grep -E 'FAILED|ERROR|PASSED|bound|Error' "$out/test.log" | head -${LINES_SHOWN:-60}
+        ;;
+    sanitize)
+        for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
+            timeout ${SANITIZE_S:-120} compute-sanitizer --tool $tool --error-exitcode 9 \
+                "$build/tests/sanitize_nufft_cuda" >"$out/$tool.log" 2>&1
+            echo "$tool: $? $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.log")"
+        done
+        ;;
+    profile)
+        ncu --clock-control none --set full --launch-skip ${SKIP:-0} --launch-count ${COUNT:-6} \
+            "$bench" "$@" >"$out/ncu.log" 2>&1
+        set --
+        ;;
+    bench)
+        "$bench" "$@" | tee "$out/bench.csv"
+        set --
+        ;;
+    esac
+done

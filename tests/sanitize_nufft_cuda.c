@@ -1,0 +1,66 @@
+/* sanitize_nufft_cuda.c: a small grid of transforms on a GPU, for compute-sanitizer: every kernel
+   once or twice, sizes that do not divide, empty bins, bad points. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nufft/nufft.h"
+
+static int run(const device *dev, int dim, int64_t n, const nufft_options *o)
+{
+    const int64_t modes[3] = {9, dim > 1 ? 7 : 1, dim > 2 ? 8 : 1};
+    int64_t size = (int64_t)real_size(o->precision), m = modes[0] * modes[1] * modes[2] * o->batch;
+    int64_t numbers = 3 * n + 2 * n * o->batch + 2 * m;
+    char *host = malloc((size_t)(numbers * size));
+    void *memory = NULL;
+    nufft *plan = NULL;
+    if (!host) return 1;
+    for (int64_t i = 0; i < numbers; i++) {
+        double value = fmod((double)i * 0.7548776662466927, 1.0) * 6 - 3;
+        if (i == 5) value = (double)NAN;
+        if (o->precision == PRECISION_SINGLE)
+            ((float *)host)[i] = (float)value;
+        else
+            ((double *)host)[i] = value;
+    }
+    int bad = device_alloc(dev, numbers * size, &memory) != STATUS_OK ||
+              device_from_host(dev, memory, host, numbers * size) != STATUS_OK ||
+              nufft_create(dev, dim, modes, o, &plan) != STATUS_OK;
+    char *at = memory, *values = at + 3 * n * size, *f = values + 2 * n * o->batch * size;
+    const void *const x[3] = {at, at + n * size, at + 2 * n * size};
+    for (int twice = 0; twice < 2 && !bad; twice++)
+        bad = nufft_set_points(plan, twice ? n : n / 3, x) != STATUS_OK ||
+              nufft_adjoint(plan, values, f) != STATUS_OK ||
+              nufft_forward(plan, f, values) != STATUS_OK ||
+              device_to_host(dev, host, memory, numbers * size) != STATUS_OK;
+    if (bad) fprintf(stderr, "%s\n", status_message());
+    nufft_destroy(plan);
+    device_free(dev, memory);
+    free(host);
+    return bad;
+}
+
+int main(void)
+{
+    device *dev;
+    if (device_create_cuda(-1, &dev) != STATUS_OK) {
+        fprintf(stderr, "SKIPPED: %s\n", status_message());
+        return 77;
+    }
+    const double tolerance[2][5] = {{1e-2, 1e-4, 1e-5, 1e-6, 1e-7},
+                                    {1e-3, 1e-6, 1e-9, 1e-12, 1e-13}};
+    int failed = 0;
+    for (int p = 0; p < 2; p++)
+        for (int k = 0; k < 5; k++)
+            for (int dim = 1; dim <= 3; dim++)
+                for (int path = 0; path < 2; path++) {
+                    nufft_options o = {.precision = p ? PRECISION_DOUBLE : PRECISION_SINGLE,
+                                       .tolerance = tolerance[p][k],
+                                       .real = path,
+                                       .batch = 1 + (k + path) % 2,
+                                       .method = k == 1 ? NUFFT_GLOBAL : NUFFT_AUTO};
+                    failed += run(dev, dim, 700, &o);
+                }
+    device_destroy(dev);
+    return failed ? 1 : 0;
+}

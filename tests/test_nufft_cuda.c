@@ -1,0 +1,142 @@
+/* test_nufft_cuda.c: the suite of the NUFFT on a GPU, with every method, and what only a GPU can
+   get wrong.  Without a GPU it is skipped visibly (77), which MTIP_REQUIRE_GPU=1 forbids. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nufft_case.h"
+#include "nufft_suite.h"
+
+enum { SKIPPED = 77 };
+
+static const device *device_of(void **state)
+{
+    return *(const device *const *)*state;
+}
+
+static void every_method_reaches_the_tolerance(void **state)
+{
+    for (int method = NUFFT_GLOBAL; method <= NUFFT_TENSOR; method++)
+        for (int k = 0; k < 48; k++) {
+            precision p = k % 2 ? PRECISION_DOUBLE : PRECISION_SINGLE;
+            const double tolerances[2][4] = {{1e-2, 1e-4, 1e-5, 1e-6}, {1e-5, 1e-8, 1e-10, 1e-12}};
+            double tolerance = tolerances[k % 2][k / 4 % 4];
+            nufft_case c = {k / 16 + 1,
+                            {40, 33, 26},
+                            3000,
+                            k % 3 ? POINTS_RANDOM : POINTS_EWALD,
+                            {.precision = p,
+                             .tolerance = tolerance,
+                             .real = k / 2 % 2,
+                             .batch = 1 + k % 3,
+                             .method = (nufft_method)method}};
+            if (c.dim == 3) c.n_points = 1500, c.modes[0] = 20;
+            case_check(device_of(state), &c, tolerance);
+        }
+}
+
+/* Widths 2 to 16 of the wide kernels, on few and on many slots. */
+static void every_width_of_the_3d_kernels_is_right(void **state)
+{
+    for (int digits = 1; digits <= 14; digits++)
+        for (int k = 0; k < 4; k++) {
+            double tolerance = pow(10, -digits);
+            nufft_case c = {3,
+                            {18, 15, 22},
+                            k / 2 ? 9000 : 5,
+                            POINTS_RANDOM,
+                            {.precision = PRECISION_DOUBLE, .tolerance = tolerance, .real = k % 2}};
+            double bound = tolerance < 1e-13 ? 5e-14 : tolerance;
+            case_check(device_of(state), &c, k / 2 ? bound : 3 * bound);
+        }
+}
+
+/* Set, run and destroy many times: the memory must come back. */
+static void a_thousand_plans_leave_no_memory_behind(void **state)
+{
+    const device *dev = device_of(state);
+    nufft_case c = {2, {20, 24, 1}, 300, POINTS_RANDOM, {.precision = PRECISION_DOUBLE}};
+    c.options.tolerance = 1e-6;
+    case_data d;
+    case_data_make(&c, 3, &d);
+    nufft *kept = case_plan(dev, &c);
+    nufft_info before, after;
+    case_set_points(dev, &c, &d, kept);
+    nufft_get_info(kept, &before);
+    for (int i = 0; i < 1000; i++) {
+        case_set_points(dev, &c, &d, kept);
+        if (i % 5) continue;
+        nufft *other = case_plan(dev, &c);
+        case_set_points(dev, &c, &d, other);
+        nufft_destroy(other);
+    }
+    nufft_get_info(kept, &after);
+    assert_int_equal(before.bytes, after.bytes);
+    nufft_destroy(kept);
+    case_data_free(&d);
+}
+
+static void says_what_is_wrong_with_the_device(void **state)
+{
+    (void)state;
+    device *none;
+    assert_int_equal(device_create_cuda(device_count_cuda(), &none), STATUS_RESOURCE);
+    assert_null(none);
+    assert_non_null(strstr(status_message(), "GPU"));
+    const int64_t modes[3] = {640, 640, 640};
+    nufft_options o = {.precision = PRECISION_DOUBLE, .tolerance = 1e-6, .batch = 20};
+    nufft *plan;
+    assert_int_equal(nufft_create(device_of(state), 3, modes, &o, &plan), STATUS_RESOURCE);
+    assert_null(plan);
+}
+
+static void two_devices_run_in_two_threads(void **state)
+{
+    (void)state;
+    case_errors e[2];
+    int failed = 0;
+#pragma omp parallel for num_threads(2) schedule(static, 1) reduction(+ : failed)
+    for (int i = 0; i < 2; i++) {
+        device *dev;
+        if (device_create_cuda(i % device_count_cuda(), &dev) != STATUS_OK) {
+            failed++;
+            continue;
+        }
+        nufft_case c = {3, {20, 21, 22}, 4000, POINTS_EWALD, {.precision = PRECISION_DOUBLE}};
+        c.options.tolerance = 1e-12;
+        e[i] = case_run(dev, &c);
+        device_destroy(dev);
+    }
+    assert_int_equal(failed, 0);
+    for (int i = 0; i < 2; i++)
+        assert_true(e[i].forward <= 1e-12 && e[i].adjoint <= 1e-12);
+}
+
+int main(void)
+{
+    device *dev;
+    if (device_create_cuda(-1, &dev) != STATUS_OK) {
+        const char *required = getenv("MTIP_REQUIRE_GPU");
+        bool must = required && strcmp(required, "0") != 0 && *required;
+        fprintf(stderr, "%s: %s\n", must ? "FAILED" : "SKIPPED", status_message());
+        return must ? 1 : SKIPPED;
+    }
+    int failed = nufft_suite(dev, "nufft on a GPU");
+    const device *behind = dev;
+    const struct CMUnitTest tests[] = {
+#define TEST(function) cmocka_unit_test_prestate(function, &behind)
+        TEST(every_method_reaches_the_tolerance),      TEST(every_width_of_the_3d_kernels_is_right),
+        TEST(a_thousand_plans_leave_no_memory_behind), TEST(says_what_is_wrong_with_the_device),
+        TEST(two_devices_run_in_two_threads),
+#undef TEST
+    };
+    failed |= cmocka_run_group_tests_name("nufft, GPU only", tests, NULL, NULL) ? 1 : 0;
+    device_destroy(dev);
+    return failed;
+}
