@@ -6,6 +6,7 @@ foreach(unit cli config)
   add_test(NAME ${unit} COMMAND test_${unit})
 endforeach()
 add_test(NAME layers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_layers.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(cli config layers PROPERTIES LABELS unit)
 add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>
   ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${MPIEXEC_EXECUTABLE})
 set_tests_properties(program PROPERTIES ENVIRONMENT
