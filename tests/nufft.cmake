@@ -23,3 +23,7 @@ if(MTIP_CUDA)
 endif()
 add_executable(sanitize_nufft_cuda sanitize_nufft_cuda.c)
 target_link_libraries(sanitize_nufft_cuda PRIVATE nufft core mtip_flags)
+
+add_executable(bench_nufft nufft_bench_main.c ${CMAKE_SOURCE_DIR}/src/bench_nufft.c
+  ${CMAKE_SOURCE_DIR}/src/bench_nufft_data.c)
+target_link_libraries(bench_nufft PRIVATE nufft core mtip_flags)
