@@ -182,7 +182,8 @@ static void find_tiles(cpu *c, sorting *s, const void *const coordinates[])
         int64_t begin, end, *count = s->counts + b * tiles;
         block_of(s, b, &begin, &end);
         memset(count, 0, sizeof *count * (size_t)tiles);
-        bad = bad || !find_block(c, s, coordinates, begin, end, count);
+        bool good = find_block(c, s, coordinates, begin, end, count);
+        bad = bad || !good;
     }
     c->bad_points = bad;
 }

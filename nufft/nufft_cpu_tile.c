@@ -18,7 +18,7 @@ enum { LANES = CPU_VECTOR / (int)sizeof(real), TOGETHER = 4 };
 enum { MAX_VECTORS = 32 / LANES < 1 ? 1 : 32 / LANES };
 
 typedef real vec __attribute__((vector_size(CPU_VECTOR)));
-typedef real loose __attribute__((vector_size(CPU_VECTOR), aligned(4), may_alias));
+typedef real loose __attribute__((vector_size(CPU_VECTOR), aligned(4)));
 
 #ifdef MTIP_SINGLE
 typedef int32_t lane_index;
@@ -37,23 +37,38 @@ static inline void store(real *p, vec v)
     *(loose *)p = v;
 }
 
-/* Kernel values of the points taken together: y and z as numbers, x as the window's vectors. */
+/* Keeps the compiler from holding values across the inner loops, which need all registers. */
+#define KEEP_IN_MEMORY __asm__ volatile("" ::: "memory")
+
+/* Kernel values of the points taken together: y and z as numbers, x as the row's vectors. */
 typedef struct weights {
     vec x[TOGETHER][MAX_VECTORS];
     real y[TOGETHER][CPU_COLUMNS + LANES];
     real z[TOGETHER][CPU_COLUMNS + LANES];
 } weights;
 
+typedef struct job {
+    const cpu_layout *l;
+    const cpu_points *p;
+    const cpu_task *task;
+    const cpu_buffer *b;
+    int slot;       /* of the current plane */
+    const real *in; /* values or NULL */
+    real *out;      /* values or NULL */
+    real *check;
+} job;
+
 /* Horner's rule for the three coordinates of a point at once; columns are the cells. */
-static inline void evaluate(const cpu_layout *l, const cpu_points *p, int64_t j, real *x, real *y,
-                            real *z)
+static inline void evaluate(const cpu_layout *l, const real t[3], real *x, real *y, real *z)
 {
-    real tx = p->t[0][j], ty = l->dim > 1 ? p->t[1][j] : 0, tz = l->dim > 2 ? p->t[2][j] : 0;
-    const real *last = l->coefficient + (l->n_terms - 1) * CPU_COLUMNS;
-    for (int i = 0; i < l->width; i += LANES) {
-        vec c = load(last + i), kx = c, ky = c, kz = c;
-        for (int m = l->n_terms - 2; m >= 0; m--) {
-            c = load(l->coefficient + m * CPU_COLUMNS + i);
+    const int width = l->width, n_terms = l->n_terms;
+    const real *coefficient = l->coefficient, tx = t[0], ty = t[1], tz = t[2];
+    for (int i = 0; i < width; i += LANES) {
+        const real *at = coefficient + (n_terms - 1) * CPU_COLUMNS + i;
+        vec c = load(at), kx = c, ky = c, kz = c;
+        for (int m = n_terms - 2; m >= 0; m--) {
+            at -= CPU_COLUMNS;
+            c = load(at);
             kx = kx * tx + c;
             ky = ky * ty + c;
             kz = kz * tz + c;
@@ -74,57 +89,63 @@ static inline mask doubling_mask(void)
 
 /* Puts the kernel's values at their place in the window, twice each for complex numbers. */
 static inline __attribute__((always_inline)) void make_weights(const int n_vectors, const int n,
-                                                               const cpu_layout *l,
-                                                               const cpu_points *p, int64_t j,
-                                                               weights *w)
+                                                               const job *a, int64_t j, weights *w)
 {
-    real x[TOGETHER][4 * CPU_COLUMNS];
+    /* The farthest a value can be stored, and the last vector that can be loaded. */
+    enum { ROOM = (MAX_VECTORS + 1) * LANES + CPU_COLUMNS };
+    real x[TOGETHER][ROOM];
+    const int dim = a->l->dim, rows = a->l->rows;
     for (int i = 0; i < n; i++) {
-        uint32_t key = p->key[j + i];
-        memset(x[i], 0, sizeof x[i]);
+        uint32_t key = a->p->key[j + i];
+        const real t[3] = {a->p->t[0][j + i], dim > 1 ? a->p->t[1][j + i] : 0,
+                           dim > 2 ? a->p->t[2][j + i] : 0};
+        for (int v = 0; v < n_vectors + 1; v++)
+            store(x[i] + v * LANES, (vec){0});
         w->y[i][0] = 0;
-        w->y[i][l->rows - 1] = 0;
-        evaluate(l, p, j + i, x[i] + key_dx(key), w->y[i] + key_dy(key), w->z[i]);
-        if (l->dim < 2) w->y[i][0] = 1;
-        if (l->dim < 3) w->z[i][0] = 1;
+        w->y[i][rows - 1] = 0;
+        evaluate(a->l, t, x[i] + key_dx(key), w->y[i] + key_dy(key), w->z[i]);
+        if (dim < 2) w->y[i][0] = 1;
+        if (dim < 3) w->z[i][0] = 1;
     }
     const mask twice = doubling_mask();
-    for (int i = 0; i < n; i++)
+    if (a->l->parts == 1) {
+        for (int i = 0; i < n; i++)
 #pragma GCC unroll 16
-        for (int v = 0; v < n_vectors; v++) {
-            if (l->parts == 1)
+            for (int v = 0; v < n_vectors; v++)
                 w->x[i][v] = load(x[i] + v * LANES);
-            else
+    } else {
+        for (int i = 0; i < n; i++)
+#pragma GCC unroll 16
+            for (int v = 0; v < n_vectors; v++)
                 w->x[i][v] = __builtin_shuffle(load(x[i] + v * (LANES / 2)), twice);
-        }
+    }
 }
 
 /* The value of a point as a vector: (re, im, re, im, ..) or all the same. */
-static inline vec get_value(const cpu_layout *l, const real *values, int64_t j, real *check)
+static inline vec get_value(int parts, const real *values, int64_t j, real *check)
 {
-    vec v;
-    if (l->parts == 1) {
+    if (parts == 1) {
         *check += 0 * values[j];
-        v = values[j] - (vec){0};
-        return v;
+        return values[j] - (vec){0};
     }
     real re = values[2 * j], im = values[2 * j + 1];
     *check += 0 * re + 0 * im;
-    for (int i = 0; i < LANES; i += 2) {
-        v[i] = re;
-        v[i + 1] = im;
-    }
-    return v;
+    vec v = {re, im};
+    mask repeat;
+    for (int i = 0; i < LANES; i++)
+        repeat[i] = i % 2;
+    return __builtin_shuffle(v, repeat);
 }
 
-static inline void put_value(const cpu_layout *l, real *values, int64_t j, vec sum)
+static inline void put_value(int parts, real *values, int64_t j, vec sum)
 {
-    real re = 0, im = 0;
+    real lane[LANES], re = 0, im = 0;
+    store(lane, sum);
     for (int i = 0; i < LANES; i += 2) {
-        re += sum[i];
-        im += sum[i + 1];
+        re += lane[i];
+        im += lane[i + 1];
     }
-    if (l->parts == 1) {
+    if (parts == 1) {
         values[j] = re + im;
     } else {
         values[2 * j] = re;
@@ -133,39 +154,30 @@ static inline void put_value(const cpu_layout *l, real *values, int64_t j, vec s
 }
 
 /* Where the window of a key begins in the buffer's slot 0. */
-static inline int64_t window_offset(const cpu_layout *l, const cpu_task *t, const cpu_buffer *b,
-                                    uint32_t key)
+static inline int64_t window_offset(const job *a, uint32_t key)
 {
-    return (int64_t)(key_x(key) - t->x0) * l->unit_x * l->parts +
-           (int64_t)(key_y(key) - t->y0) * l->unit_y * b->pitch;
+    return (int64_t)(key_x(key) - a->task->x0) * a->l->unit_x * a->l->parts +
+           (int64_t)(key_y(key) - a->task->y0) * a->l->unit_y * a->b->pitch;
 }
-
-typedef struct job {
-    const cpu_layout *l;
-    const cpu_points *p;
-    const cpu_task *task;
-    const cpu_buffer *b;
-    const real *in; /* values or NULL */
-    real *out;      /* values or NULL */
-    real *check;
-} job;
 
 static inline __attribute__((always_inline)) void spread_window(const int n_vectors, const int n,
                                                                 const weights *w,
                                                                 const vec value[TOGETHER],
-                                                                const job *a, real *corner,
-                                                                int slot)
+                                                                const job *a, real *corner)
 {
-    for (int z = 0; z < a->l->planes; z++) {
-        real *row = corner + slot * a->b->plane;
-        slot = slot + 1 == a->b->slots ? 0 : slot + 1;
+    const int planes = a->l->planes, rows = a->l->rows, slots = a->b->slots;
+    const int64_t pitch = a->b->pitch, plane = a->b->plane;
+    int slot = a->slot;
+    for (int z = 0; z < planes; z++) {
+        real *row = corner + slot * plane;
+        slot = slot + 1 == slots ? 0 : slot + 1;
         vec c[TOGETHER][MAX_VECTORS];
 #pragma GCC unroll 4
         for (int i = 0; i < n; i++)
 #pragma GCC unroll 16
             for (int v = 0; v < n_vectors; v++)
                 c[i][v] = w->x[i][v] * (value[i] * w->z[i][z]);
-        for (int y = 0; y < a->l->rows; y++, row += a->b->pitch) {
+        for (int y = 0; y < rows; y++, row += pitch) {
 #pragma GCC unroll 16
             for (int v = 0; v < n_vectors; v++) {
                 vec sum = load(row + v * LANES);
@@ -181,20 +193,23 @@ static inline __attribute__((always_inline)) void spread_window(const int n_vect
 static inline __attribute__((always_inline)) void interpolate_window(const int n_vectors,
                                                                      const int n, const weights *w,
                                                                      const job *a,
-                                                                     const real *corner, int slot,
+                                                                     const real *corner,
                                                                      vec result[TOGETHER])
 {
+    const int planes = a->l->planes, rows = a->l->rows, slots = a->b->slots;
+    const int64_t pitch = a->b->pitch, plane = a->b->plane;
+    int slot = a->slot;
     vec total[TOGETHER][MAX_VECTORS] = {{{0}}};
-    for (int z = 0; z < a->l->planes; z++) {
-        const real *row = corner + slot * a->b->plane;
-        slot = slot + 1 == a->b->slots ? 0 : slot + 1;
+    for (int z = 0; z < planes; z++) {
+        const real *row = corner + slot * plane;
+        slot = slot + 1 == slots ? 0 : slot + 1;
         vec sum[TOGETHER][MAX_VECTORS];
 #pragma GCC unroll 4
         for (int i = 0; i < n; i++)
 #pragma GCC unroll 16
             for (int v = 0; v < n_vectors; v++)
                 sum[i][v] = (vec){0};
-        for (int y = 0; y < a->l->rows; y++, row += a->b->pitch) {
+        for (int y = 0; y < rows; y++, row += pitch) {
 #pragma GCC unroll 16
             for (int v = 0; v < n_vectors; v++) {
                 vec c = load(row + v * LANES);
@@ -209,6 +224,7 @@ static inline __attribute__((always_inline)) void interpolate_window(const int n
             for (int v = 0; v < n_vectors; v++)
                 total[i][v] += sum[i][v] * w->z[i][z];
     }
+    KEEP_IN_MEMORY;
 #pragma GCC unroll 4
     for (int i = 0; i < n; i++) {
         result[i] = (vec){0};
@@ -223,15 +239,15 @@ static inline __attribute__((always_inline)) void spread_points(const int n_vect
                                                                 const job *a, int64_t j)
 {
     weights w;
-    make_weights(n_vectors, n, a->l, a->p, j, &w);
-    int64_t offset = window_offset(a->l, a->task, a->b, a->p->key[j]);
-    int slot = (key_z(a->p->key[j]) - a->task->z0) % a->b->slots;
+    make_weights(n_vectors, n, a, j, &w);
+    const int parts = a->l->parts;
+    int64_t offset = window_offset(a, a->p->key[j]);
     for (int64_t k = 0; k < a->l->batch; k++) {
         vec value[TOGETHER];
+        const real *in = a->in + k * a->l->n_points * parts;
         for (int i = 0; i < n; i++)
-            value[i] = get_value(a->l, a->in + k * a->l->n_points * a->l->parts, a->p->order[j + i],
-                                 &a->check[k]);
-        spread_window(n_vectors, n, &w, value, a, a->b->memory + k * a->b->volume + offset, slot);
+            value[i] = get_value(parts, in, a->p->order[j + i], &a->check[k]);
+        spread_window(n_vectors, n, &w, value, a, a->b->memory + k * a->b->volume + offset);
     }
 }
 
@@ -240,16 +256,15 @@ static inline __attribute__((always_inline)) void interpolate_points(const int n
                                                                      int64_t j)
 {
     weights w;
-    make_weights(n_vectors, n, a->l, a->p, j, &w);
-    int64_t offset = window_offset(a->l, a->task, a->b, a->p->key[j]);
-    int slot = (key_z(a->p->key[j]) - a->task->z0) % a->b->slots;
+    make_weights(n_vectors, n, a, j, &w);
+    const int parts = a->l->parts;
+    int64_t offset = window_offset(a, a->p->key[j]);
     for (int64_t k = 0; k < a->l->batch; k++) {
         vec result[TOGETHER];
-        interpolate_window(n_vectors, n, &w, a, a->b->memory + k * a->b->volume + offset, slot,
-                           result);
+        real *out = a->out + k * a->l->n_points * parts;
+        interpolate_window(n_vectors, n, &w, a, a->b->memory + k * a->b->volume + offset, result);
         for (int i = 0; i < n; i++)
-            put_value(a->l, a->out + k * a->l->n_points * a->l->parts, a->p->order[j + i],
-                      result[i]);
+            put_value(parts, out, a->p->order[j + i], result[i]);
     }
 }
 
@@ -265,24 +280,46 @@ static inline int count_together(const cpu_points *p, int64_t j, int64_t end)
 
 typedef void layer_function(const job *a, int64_t j, int64_t end);
 
+/* One function for each number of points keeps the register allocation of each simple. */
+#define POINTS(what, n_vectors, n)                                                          \
+    static __attribute__((noinline)) void what##_##n_vectors##_##n(const job *a, int64_t j) \
+    {                                                                                       \
+        what##_points(n_vectors, n, a, j);                                                  \
+    }
+
+/* The values of the points to come are all over the caller's array. */
+static inline void prefetch_values(const job *a, int64_t j, int n, int64_t end)
+{
+    enum { AHEAD = 24 };
+    const real *values = a->in ? a->in : a->out;
+    for (int64_t i = j + AHEAD; i < j + AHEAD + n && i < end; i++)
+        __builtin_prefetch(values + a->p->order[i] * a->l->parts);
+}
+
 /* All points [j, end) of one plane. */
 #define LAYER(what, n_vectors)                                                 \
+    POINTS(what, n_vectors, 1)                                                 \
+    POINTS(what, n_vectors, 2)                                                 \
+    POINTS(what, n_vectors, 3)                                                 \
+    POINTS(what, n_vectors, 4)                                                 \
     static void what##_layer_##n_vectors(const job *a, int64_t j, int64_t end) \
     {                                                                          \
+        int64_t last = a->task->first + a->task->n;                            \
         while (j < end) {                                                      \
             int n = count_together(a->p, j, end);                              \
+            prefetch_values(a, j, n, last);                                    \
             switch (n) {                                                       \
             case 1:                                                            \
-                what##_points(n_vectors, 1, a, j);                             \
+                what##_##n_vectors##_1(a, j);                                  \
                 break;                                                         \
             case 2:                                                            \
-                what##_points(n_vectors, 2, a, j);                             \
+                what##_##n_vectors##_2(a, j);                                  \
                 break;                                                         \
             case 3:                                                            \
-                what##_points(n_vectors, 3, a, j);                             \
+                what##_##n_vectors##_3(a, j);                                  \
                 break;                                                         \
             default:                                                           \
-                what##_points(n_vectors, 4, a, j);                             \
+                what##_##n_vectors##_4(a, j);                                  \
                 break;                                                         \
             }                                                                  \
             j += n;                                                            \
@@ -395,7 +432,7 @@ static void spread(const cpu_layout *l, const cpu_points *p, const cpu_task *tas
                    const real *values, real *grid, real *check)
 {
     memset(b->memory, 0, sizeof(real) * (size_t)(b->volume * l->batch));
-    job a = {l, p, task, b, values, NULL, check};
+    job a = {l, p, task, b, 0, values, NULL, check};
     for (int64_t j = task->first, next; j < task->first + task->n; j = next) {
         int z = key_z(p->key[j]);
         next = layer_end(p, j, task->first + task->n);
@@ -405,6 +442,7 @@ static void spread(const cpu_layout *l, const cpu_points *p, const cpu_task *tas
             b->next = z;
         }
         b->end = z + l->planes;
+        a.slot = (z - task->z0) % b->slots;
         spread_layers[l->n_vectors - 1](&a, j, next);
     }
 }
@@ -414,13 +452,14 @@ static void interpolate(const cpu_layout *l, const cpu_points *p, const cpu_task
 {
     /* Cells beyond n_cells meet zero weights: they must be numbers. */
     memset(b->memory, 0, sizeof(real) * (size_t)(b->volume * l->batch));
-    job a = {l, p, task, b, NULL, values, NULL};
+    job a = {l, p, task, b, 0, NULL, values, NULL};
     for (int64_t j = task->first, next; j < task->first + task->n; j = next) {
         int z = key_z(p->key[j]);
         next = layer_end(p, j, task->first + task->n);
         if (b->end < z) b->end = z;
         for (; b->end < z + l->planes; b->end++)
             move_plane(l, task, b, b->end, (real *)(uintptr_t)grid, false);
+        a.slot = (z - task->z0) % b->slots;
         interpolate_layers[l->n_vectors - 1](&a, j, next);
     }
 }
