@@ -226,7 +226,7 @@ static void report(const molecule *mol, const char *path, const parts *p)
 static status read_into(const char *path, const molecule_settings *settings, parts *p,
                         molecule *mol)
 {
-    TRY(pdb_read(path, p));
+    TRY(cif_recognize(path) ? cif_read(path, p) : pdb_read(path, p));
     mol->n_records = p->n_records;
     if (!settings->waters) mol->n_waters = drop(p, is_water);
     TRY(drop_alternates(p, &mol->n_alternates));

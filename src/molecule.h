@@ -20,11 +20,13 @@ typedef struct molecule {
     int n_operations; /* of the assembly; 0 when none was built */
 } molecule;
 
-/* Reads a PDB file: the first model only; ATOM and HETATM records by their columns; an empty
-   occupancy is 1, an empty B factor 0; elements from columns 77-78, or from the atom's name where
-   these hold no letter.  Of alternate locations a residue keeps the conformer with the highest
+/* Reads a PDB or an mmCIF file (which begins with "data_"): the first model only; an empty occupancy
+   is 1, an empty B factor 0.  Of alternate locations a residue keeps the conformer with the highest
    total occupancy (the first of equals), and an atom that this conformer lacks the location of its
-   highest occupancy.  Assembly 1 is what REMARK 350 says of BIOMOLECULE 1 for its chains.
+   highest occupancy.
+   PDB: ATOM and HETATM records by their columns; elements from columns 77-78, or from the atom's
+   name where these hold no letter; assembly 1 is what REMARK 350 says of BIOMOLECULE 1 for its
+   chains.  mmCIF: _atom_site; assembly "1" of _pdbx_struct_assembly_gen for its label_asym_id.
    Warnings and errors name file and line; STATUS_INPUT for a file that cannot be understood. */
 status molecule_read(const char *path, const molecule_settings *settings, molecule **created);
 /* Accepts NULL. */

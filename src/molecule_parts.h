@@ -50,4 +50,8 @@ int element_of_name(const char name[4], const char *residue_name, bool hetero);
 
 status pdb_read(const char *path, parts *p);
 
+/* Whether the first line that is no comment starts a data block, as in mmCIF. */
+bool cif_recognize(const char *path);
+status cif_read(const char *path, parts *p);
+
 #endif

@@ -197,8 +197,6 @@ static status read_line(pdb_reader *r)
         return r->model_ended ? STATUS_OK : read_atom(r);
     if (strncmp(line, "ENDMDL", 6) == 0) r->model_ended = true;
     if (strncmp(line, "REMARK 350", 10) == 0) return read_remark_350(r);
-    if (strncasecmp(line, "data_", 5) == 0 && r->line_number == 1)
-        FAIL_LINE(r, "this looks like mmCIF; expected a PDB file");
     if (strncmp(line, "\x1f\x8b", 2) == 0 && r->line_number == 1)
         FAIL_LINE(r, "the file is compressed; unpack it with gunzip first");
     return STATUS_OK;

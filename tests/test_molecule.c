@@ -237,7 +237,6 @@ static void wrong_lines_are_named(void **state)
     assert_text_fails("ATOM      9  N   ASP A 152      21.554  34.953  27.691 -0.50\n",
                       "the occupancy (columns 55-60) is -0.5");
     assert_text_fails("ATOM      9  11  ASP A 152      21.554  34.953  27.691\n", "no element");
-    assert_text_fails("data_1ABC\n", "looks like mmCIF");
     assert_text_fails("\x1f\x8b", "gunzip");
     assert_text_fails("", "no atoms");
     assert_text_fails("REMARK 350 BIOMOLECULE: 1\n" IDENTITY("1"), "a.pdb:2: an operation before");
