@@ -30,8 +30,9 @@ static status open_file(h5_reader *r)
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     r->id = H5Fopen(r->path, H5F_ACC_RDONLY, access);
+    const char *why = r->id < 0 ? h5_reason() : "";
+    H5Pclose(access);
     if (r->id < 0) {
-        const char *why = h5_reason();
         bool locked = strstr(why, "lock file") || strstr(why, "locks available") ||
                       strstr(why, "temporarily unavailable");
         FAIL(STATUS_INPUT, "%s: cannot open: %s%s", r->path, why,
@@ -39,7 +40,6 @@ static status open_file(h5_reader *r)
                       "HDF5_USE_FILE_LOCKING=FALSE)"
                     : " (a file cut short or still being written?)");
     }
-    H5Pclose(access);
     return STATUS_OK;
 }
 
