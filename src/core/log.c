@@ -1,6 +1,7 @@
 #include "core/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <time.h>
 
 static struct {
@@ -25,7 +26,8 @@ void log_also_to(FILE *file)
 void log_write(log_level level, const char *format, ...)
 {
     static const char *const names[] = {"error: ", "warning: ", "", ""};
-    if (level > sink.level || (level >= LOG_INFO && sink.rank != 0)) return;
+    const bool shown = level <= sink.level, kept = sink.copy && (shown || level <= LOG_INFO);
+    if (!(shown || kept) || (level >= LOG_INFO && sink.rank != 0)) return;
     char line[4096];
     char who[32] = "";
     if (sink.n_ranks > 1 && level < LOG_INFO) snprintf(who, sizeof who, "[rank %d] ", sink.rank);
@@ -33,8 +35,8 @@ void log_write(log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "mtip: %s%s%s\n", who, names[level], line);
-    if (!sink.copy) return;
+    if (shown) fprintf(stderr, "mtip: %s%s%s\n", who, names[level], line);
+    if (!kept) return;
     char when[32];
     time_t now = time(NULL);
     struct tm parts;

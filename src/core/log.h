@@ -2,7 +2,7 @@
 
    Info and debug lines appear on rank 0 only; warnings and errors on the rank that has them, with
    "[rank N]" in front when there are several.  A second sink (the run directory's log.txt) gets
-   the same lines with the time in front. */
+   the same lines with the time in front, and the info lines that a quiet level hides. */
 #ifndef MTIP_LOG_H
 #define MTIP_LOG_H
 
@@ -13,8 +13,7 @@ typedef enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG } log_level
 /* Called once by main; core knows no MPI. */
 void log_setup(log_level level, int rank, int n_ranks);
 
-/* Copies every line shown to this FILE as well (NULL: none). The caller keeps and closes it. */
-
+/* Copies the lines to this FILE as well (NULL: none). The caller keeps and closes it. */
 void log_also_to(FILE *file);
 
 void log_write(log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
