@@ -1,14 +1,14 @@
 # To be sourced: `mpi N COMMAND...` runs a command on N ranks of this machine, as any user, with more
 # ranks than cores if need be.
-mpi() {
+mpi() { # cores are not bound to ranks: several runs may share the machine
   ranks_=$1
   shift
   if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
   if [ "$ranks_" -gt "$(nproc)" ]; then
-    mpirun --oversubscribe -n "$ranks_" "$@"
+    mpirun --bind-to none --oversubscribe -n "$ranks_" "$@"
   else
-    mpirun -n "$ranks_" "$@"
+    mpirun --bind-to none -n "$ranks_" "$@"
   fi
 }
