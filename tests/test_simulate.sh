@@ -50,4 +50,11 @@ expect 6 "cannot write in directory 'none'" --set simulate.output=none/a.h5
 expect 6 'is a directory' --set simulate.output=.
 cmp images.h5 old.h5 || say 'a failure changed the old file'
 [ -z "$(ls ./*.tmp.* 2>/dev/null)" ] || say 'temporary files left'
+
+# Killed at any time, the file is the old one or the new one.
+for delay in 0.02 0.05 0.08 0.11 0.14 0.17 0.2 0.25 0.3; do
+  cp old.h5 images.h5
+  timeout -s KILL $delay "$mtip" simulate a.yaml -q 2>/dev/null
+  cmp -s images.h5 old.h5 || cmp -s images.h5 one.h5 || say "killed after $delay s: a broken file"
+done
 exit $failed
