@@ -63,6 +63,42 @@ static void gives_the_same_bits_on_any_number_of_threads(void **state)
     }
 }
 
+/* Instruction sets that the machine lacks fall back to the portable loops and agree as well. */
+static void gives_the_same_numbers_with_any_instructions(void **state)
+{
+    (void)state;
+    const char *const names[] = {"portable", "avx2", "avx512"};
+    for (int k = 0; k < 90; k++) {
+        int width = 2 + k % 15, dim = 1 + k / 15 % 3;
+        bool single = k >= 45;
+        if (single && width > 8) continue;
+        nufft_case c = {dim,
+                        {33, 20, 18},
+                        800,
+                        k % 2 ? POINTS_EWALD : POINTS_RANDOM,
+                        {.precision = single ? PRECISION_SINGLE : PRECISION_DOUBLE,
+                         .tolerance = pow(10, 1 - width),
+                         .upsampling = 2,
+                         .real = k / 3 % 2,
+                         .batch = 2}};
+        double *results[3];
+        int64_t n = 0;
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(setenv("MTIP_CPU_KERNELS", names[i], 1), 0);
+            results[i] = results_on(1, &c, &n);
+        }
+        double bound = single ? 2e-6 : 1e-14;
+        for (int i = 1; i < 3; i++) {
+            double difference = relative_error(results[i], results[0], n / 2, 0);
+            if (!(difference <= bound))
+                fail_msg("case %d: %s differs by %.3g", k, names[i], difference);
+        }
+        for (int i = 0; i < 3; i++)
+            free(results[i]);
+    }
+    unsetenv("MTIP_CPU_KERNELS");
+}
+
 int main(void)
 {
     device *dev;
@@ -71,6 +107,7 @@ int main(void)
     device_destroy(dev);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(gives_the_same_numbers_with_any_instructions),
     };
     return cmocka_run_group_tests_name("nufft threads", tests, NULL, NULL) || failed ? 1 : 0;
 }
