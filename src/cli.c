@@ -156,6 +156,7 @@ status cli_parse(int argc, char *const argv[], cli *c)
         } else if (!c->command) {
             c->command = command_find(argv[i]);
             if (!c->command) return unknown_command(argv[i]);
+            options = !c->command->own_options;
         } else {
             c->arguments[c->n_arguments++] = argv[i];
         }

@@ -11,6 +11,8 @@
 extern const command commands[];
 extern const int n_commands;
 
+/* mtip bench nufft OPTIONS: times and errors of one transform. */
+status command_bench(const cli *c, comm *world);
 /* Prints what the settings amount to (resolution, voxel, box, references), what a data set holds. */
 status command_check(const cli *c, comm *world);
 /* Compares a run's density and orientations with the truth, and its halves with each other; writes
