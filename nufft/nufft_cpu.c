@@ -78,6 +78,12 @@ static status make_factors(cpu *c, int d)
     return STATUS_OK;
 }
 
+/* Reals from one thread's sums of checks to the next: threads must not write to common lines. */
+static int64_t check_stride(const cpu *c)
+{
+    return c->layout.batch + 256 / (int64_t)sizeof(real);
+}
+
 static status create(const nufft_setup *setup, void **state)
 {
     status result = STATUS_OK;
@@ -92,7 +98,7 @@ static status create(const nufft_setup *setup, void **state)
         TRY_OR(fail, make_factors(c, d));
     TRY_OR(fail, PRECISE(cpu_points_table).create(c));
     TRY_OR(fail, PRECISE(cpu_modes_table).create(c));
-    c->check = calloc((size_t)(c->n_threads * setup->batch), sizeof *c->check);
+    c->check = calloc((size_t)(c->n_threads * check_stride(c)), sizeof *c->check);
     c->bad_values = calloc((size_t)setup->batch, sizeof *c->bad_values);
     if (!c->check || !c->bad_values) {
         destroy(c);
@@ -132,7 +138,7 @@ static void spread_task(cpu *c, const cpu_task *t, const real *values)
     cpu_buffer_shape(&c->layout, t, t->shared, &b);
     b.memory = c->scratch + thread * c->scratch_size;
     c->tiles->spread(&c->layout, &c->points, t, &b, values, c->grid,
-                     c->check + thread * c->layout.batch);
+                     c->check + thread * check_stride(c));
     if (t->shared) wait_for_turn(c, t);
     c->tiles->flush(&c->layout, t, &b, c->grid);
     atomic_store_explicit(&c->turns[t->tile], t->turn + 1, memory_order_release);
@@ -151,7 +157,7 @@ static status spread(void *state, const void *values)
 {
     cpu *c = state;
     clear_grid(c);
-    for (int64_t i = 0; i < c->n_threads * c->layout.batch; i++)
+    for (int64_t i = 0; i < c->n_threads * check_stride(c); i++)
         c->check[i] = 0;
     for (int64_t i = 0; i < c->n_tasks; i++)
         atomic_store(&c->turns[c->tasks[i].tile], 0);
@@ -165,7 +171,7 @@ static status spread(void *state, const void *values)
     for (int64_t v = 0; v < c->layout.batch; v++) {
         real sum = 0;
         for (int t = 0; t < c->n_threads; t++)
-            sum += c->check[t * c->layout.batch + v];
+            sum += c->check[t * check_stride(c) + v];
         c->bad_values[v] = isnan(sum);
     }
     return STATUS_OK;

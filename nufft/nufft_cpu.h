@@ -133,7 +133,7 @@ typedef struct cpu {
     atomic_int *turns;                         /* per tile: tasks done */
     int64_t scratch_size;                      /* reals a thread needs */
     real *scratch;
-    real *check; /* [thread][batch] */
+    real *check; /* [thread][batch and some room] */
     bool bad_points;
     bool *bad_values; /* [batch] */
 } cpu;
