@@ -10,8 +10,10 @@
 
 /* The halves agree where their shells correlate by this much .. */
 static const double agreement_level = 0.5;
-/* .. and the verdict is "converged" if they do so up to this fraction of the largest |s|. */
-static const double agreement_reach = 0.5;
+/* .. and the verdict is "converged" if they do so up to this fraction of the largest |s|. Solved runs
+   were seen to reach 0.66 and more, runs trapped by raw L2 matching 0.50 at most
+   (tests/convergence.sh). */
+static const double agreement_reach = 0.58;
 
 static double clamp(double x, double low, double high)
 {
