@@ -294,8 +294,10 @@ static inline __attribute__((always_inline)) void prefetch_values(const job *a, 
 {
     enum { AHEAD = 24 };
     const real *values = a->in ? a->in : a->out;
+    const int64_t batch = a->l->batch, step = a->l->n_points * a->l->parts;
     for (int64_t i = j + AHEAD; i < j + AHEAD + n && i < end; i++)
-        __builtin_prefetch(values + a->p->order[i] * a->l->parts);
+        for (int64_t k = 0; k < batch; k++)
+            __builtin_prefetch(values + k * step + a->p->order[i] * a->l->parts);
 }
 
 /* All points [j, end) of one plane. */
