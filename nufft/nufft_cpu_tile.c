@@ -37,6 +37,19 @@ static inline void store(real *p, vec v)
     *(loose *)p = v;
 }
 
+/* Element i of the result is v[m[i]]. */
+static inline vec shuffle(vec v, mask m)
+{
+#ifdef __clang__ /* has this with constant indices only */
+    vec result;
+    for (int i = 0; i < LANES; i++)
+        result[i] = v[m[i]];
+    return result;
+#else
+    return __builtin_shuffle(v, m);
+#endif
+}
+
 /* Keeps the compiler from holding values across the inner loops, which need all registers. */
 #define KEEP_IN_MEMORY __asm__ volatile("" ::: "memory")
 
@@ -117,7 +130,7 @@ static inline __attribute__((always_inline)) void make_weights(const int n_vecto
         for (int i = 0; i < n; i++)
 #pragma GCC unroll 16
             for (int v = 0; v < n_vectors; v++)
-                w->x[i][v] = __builtin_shuffle(load(x[i] + v * (LANES / 2)), twice);
+                w->x[i][v] = shuffle(load(x[i] + v * (LANES / 2)), twice);
     }
 }
 
@@ -134,7 +147,7 @@ static inline vec get_value(int parts, const real *values, int64_t j, real *chec
     mask repeat;
     for (int i = 0; i < LANES; i++)
         repeat[i] = i % 2;
-    return __builtin_shuffle(v, repeat);
+    return shuffle(v, repeat);
 }
 
 static inline void put_value(int parts, real *values, int64_t j, vec sum)
