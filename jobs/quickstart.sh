@@ -7,7 +7,7 @@ set -e
 cd "$(dirname "$0")/.."
 ranks=${RANKS:-2}
 sh jobs/install.sh
-cmake -S . -B build -DCMAKE_BUILD_TYPE=Release
+cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DMTIP_TESTS=OFF
 cmake --build build --parallel "$(nproc)" --target mtip
 . jobs/mpi.sh
 mkdir -p quickstart
