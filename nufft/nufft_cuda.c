@@ -38,7 +38,7 @@ typedef struct gpu {
     real *half;         /* half complex; real path only */
     int64_t grid_bytes; /* flags included: [batch] bad strengths, the task counter */
     int64_t half_bytes, sort_bytes;
-    int64_t n_points, capacity; /* in slots */
+    int64_t n_points, capacity, parted_capacity; /* the last two in slots */
     int64_t slot_bytes;
     void *factors, *sort_memory, *slot_memory;
 } gpu;
@@ -75,7 +75,8 @@ static status choose_method(gpu *g, nufft_method wanted)
     int major = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, g->ordinal));
     if (wanted == NUFFT_AUTO) wanted = g->task.g.width <= 8 ? NUFFT_TILE : NUFFT_TENSOR;
-    if (wanted == NUFFT_TENSOR && (major < 9 || g->task.g.dim < 3)) wanted = NUFFT_TILE;
+    bool small = g->task.g.nx < 16 || g->task.g.ny < 16 || g->task.g.nz < 16; /* than a window */
+    if (wanted == NUFFT_TENSOR && (major < 9 || g->task.g.dim < 3 || small)) wanted = NUFFT_TILE;
     if (!kernel_for(g, wanted, true)) wanted = NUFFT_GLOBAL_SORTED;
     g->method = wanted;
     return STATUS_OK;
@@ -86,6 +87,11 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
+static gpu_divisor divisor(int n)
+{
+    return (gpu_divisor){(uint32_t)n, UINT32_MAX / (uint32_t)n};
+}
+
 /* A window holds a bin and the kernel's reach beyond it. */
 static void choose_bins(gpu *g)
 {
@@ -93,7 +99,7 @@ static void choose_bins(gpu *g)
     int w = grid->width;
     grid->pad = 1;
     grid->bin_x = grid->bin_z = 4;
-    if (grid->dim < 3) grid->bin_x = grid->dim == 1 ? 64 : 33 - w;
+    if (grid->dim < 3) grid->bin_x = grid->dim == 1 ? 64 : w <= 8 ? 17 - w : 33 - w;
     if (grid->dim < 3) grid->bin_z = 1;
     if (g->method == NUFFT_TILE && grid->dim == 3) grid->bin_x = grid->bin_z = 9 - w;
     if (g->method == NUFFT_TENSOR) {
@@ -104,14 +110,19 @@ static void choose_bins(gpu *g)
     grid->bins_z = (grid->nz + grid->bin_z - 1) / grid->bin_z;
     grid->n_bins = (int64_t)grid->bins_x * grid->bins_z * grid->ny;
     grid->n_bins_padded = (grid->n_bins + GPU_SCAN - 1) / GPU_SCAN * GPU_SCAN;
+    grid->by_bin_x = divisor(grid->bin_x);
+    grid->by_bin_z = divisor(grid->bin_z);
+    grid->by_bin = divisor(grid->bin_x * grid->bin_z);
+    grid->by_ny = divisor(grid->ny);
+    grid->by_bins_x = divisor(grid->bins_x);
 }
 
 static status check_limits(const gpu_grid *g)
 {
     double cells = (double)g->n_bins * g->bin_x * g->bin_z;
-    if (cells >= 0x1p32 || (double)g->n_cells >= 0x1p32)
-        FAIL(STATUS_RESOURCE, "a fine grid of %d x %d x %d cells is above the 2^32 of a GPU's plan",
-             g->nx, g->ny, g->nz);
+    if (cells >= GPU_MOST_CELLS || (double)g->n_cells >= GPU_MOST_CELLS)
+        FAIL(STATUS_RESOURCE, "a fine grid of %d x %d x %d cells is above the %.0f of a GPU's plan",
+             g->nx, g->ny, g->nz, GPU_MOST_CELLS);
     return STATUS_OK;
 }
 
@@ -132,11 +143,12 @@ static status allocate(gpu *g, const nufft_setup *s)
         TRY(device_alloc(s->dev, g->half_bytes, (void **)&g->half));
     }
     int64_t sums = grid->n_bins_padded / GPU_SCAN;
-    g->sort_bytes = (grid->n_bins_padded + sums + 2) * 4;
+    g->sort_bytes = (grid->n_bins_padded + sums + GPU_PARTS + 2) * 4;
     TRY(device_alloc(s->dev, g->sort_bytes, &g->sort_memory));
     g->points.bins = g->sort_memory;
     g->points.sums = g->points.bins + grid->n_bins_padded;
-    g->points.n_slots = g->points.sums + sums;
+    g->points.parts = g->points.sums + sums;
+    g->points.n_slots = g->points.parts + GPU_PARTS;
     g->points.bad = (int32_t *)(g->points.n_slots + 1);
     TRY(device_zero(s->dev, g->sort_memory, g->sort_bytes));
     g->task.grid = g->grid;
@@ -219,6 +231,25 @@ static void describe(gpu *g, const nufft_setup *s)
     g->modes.real_path = s->real;
 }
 
+/* Sorting by parts suits bins without empty slots, from some size on. */
+static status choose_parts(gpu *g)
+{
+    int64_t bins = g->task.g.n_bins, shift = 0, memory = 0;
+    int available = 0;
+    CUDA_TRY(
+        cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, g->ordinal));
+    memory = PRECISE(gpu_part_memory)();
+    while ((bins - 1) >> shift >= GPU_PARTS && 1 << shift < GPU_PART_BINS)
+        shift++;
+    int64_t parts = ((bins - 1) >> shift) + 1;
+    if (g->task.g.pad > 1 || !g->points.sorted || memory > available) return STATUS_OK;
+    if (REAL_PRECISION == PRECISION_DOUBLE) return STATUS_OK; /* no gain: slots fill sectors */
+    if (parts < 256 || parts > GPU_PARTS) return STATUS_OK;
+    g->points.part_shift = (int)shift;
+    g->points.n_parts = (int)parts;
+    return STATUS_OK;
+}
+
 static status make(gpu *g, const nufft_setup *s)
 {
     describe(g, s);
@@ -236,7 +267,7 @@ static status make(gpu *g, const nufft_setup *s)
     g->modes.counter = g->task.counter;
     g->points.g = g->task.g;
     g->points.sorted = g->method != NUFFT_GLOBAL;
-    return STATUS_OK;
+    return choose_parts(g);
 }
 
 static status create(const nufft_setup *setup, void **state)
@@ -264,33 +295,41 @@ static status create(const nufft_setup *setup, void **state)
     return STATUS_OK;
 }
 
+#ifndef GPU_PART_FROM
+#define GPU_PART_FROM 4e6 /* points: measured, nufft/NOTES.md */
+#endif
+
+/* Points that are parted before they are sorted: a second array of slots. */
+static bool wants_parts(const gpu *g, int64_t n)
+{
+    return g->points.n_parts && (double)n >= GPU_PART_FROM;
+}
+
 /* Memory for n points and the empty slots between them. */
 static status reserve(gpu *g, int64_t n)
 {
     const gpu_grid *grid = &g->task.g;
     int64_t bins = n < grid->n_bins ? n : grid->n_bins;
-    int64_t slots = n + bins * (grid->pad - 1);
+    int64_t slots = n + bins * (grid->pad - 1), parted = wants_parts(g, n) ? n : 0;
     if (slots > INT32_MAX - 64)
         FAIL(STATUS_RESOURCE, "%lld points are above the 2^31 slots of a GPU's plan", (long long)n);
-    if (slots <= g->capacity && g->slot_memory) return STATUS_OK;
+    if (slots <= g->capacity && parted <= g->parted_capacity && g->slot_memory) return STATUS_OK;
     device_free(g->dev, g->slot_memory);
     g->slot_memory = NULL;
-    g->capacity = 0;
-    g->slot_bytes = rounded(slots * (int64_t)sizeof(gpu_slot));
-    int64_t bytes = g->slot_bytes + (REAL_PRECISION == PRECISION_SINGLE ? slots * 4 : 0);
-    TRY(device_alloc(g->dev, bytes, &g->slot_memory));
+    g->capacity = g->parted_capacity = 0;
+    g->slot_bytes = (slots + parted) * (int64_t)sizeof(gpu_slot);
+    TRY(device_alloc(g->dev, g->slot_bytes, &g->slot_memory));
     g->capacity = slots;
+    g->parted_capacity = parted;
     g->points.slots = g->slot_memory;
-    g->points.index = (int32_t *)((char *)g->slot_memory + g->slot_bytes);
-    g->slot_bytes = bytes;
     g->task.slots = g->points.slots;
-    g->task.index = g->points.index;
     return STATUS_OK;
 }
 
 static status sort(gpu *g, int64_t n, const void *const coordinates[])
 {
     g->points.n = n;
+    g->points.parted = wants_parts(g, n) ? g->points.slots + g->capacity : NULL;
     for (int d = 0; d < 3; d++)
         g->points.x[d] = d < g->task.g.dim ? coordinates[d] : NULL;
     CUDA_TRY(PRECISE(gpu_sort)(&g->points, g->stream));

@@ -22,17 +22,22 @@
 enum {
     GPU_THREADS = 128, /* of a block of the other kernels */
     GPU_SCAN = 4096,   /* bins scanned by one block; n_bins_padded is a multiple */
-    GPU_EMPTY = -1     /* index of an empty slot */
+    GPU_PARTS = 4096,
+    GPU_PART_BINS = 8192, /* parts of many points, and the bins of one, at most */
+    GPU_EMPTY = -1        /* index of an empty slot */
 };
 
-/* A sorted point: cell = (bin * bin_z + z in bin) * bin_x + x in bin, and the arguments of the
-   kernel's polynomials. In single precision the index stands in an array of its own. */
+/* A sorted point: cell = (bin * bin_z + z in bin) * bin_x + x in bin, the point's index with the
+   caller, and the arguments of the kernel's polynomials.  In single precision these are 31 + 31 +
+   3 x 22 bits: a step of t is 2^-21, which moves a point by 7e-8 cells on average. */
 #ifdef MTIP_SINGLE
+#define GPU_MOST_CELLS 0x1p31
+#define GPU_BAD_CELL   0x7fffffffu /* of a point that is not finite */
 typedef struct __attribute__((aligned(16))) gpu_slot {
-    uint32_t cell;
-    float t[3];
+    uint32_t word[4];
 } gpu_slot;
 #else
+#define GPU_MOST_CELLS 0x1p32
 typedef struct __attribute__((aligned(16))) gpu_slot {
     uint32_t cell;
     int32_t index;
@@ -40,12 +45,29 @@ typedef struct __attribute__((aligned(16))) gpu_slot {
 } gpu_slot;
 #endif
 
+/* Division by a number known when the plan is made: inverse = (2^32 - 1) / divisor. */
+typedef struct gpu_divisor {
+    uint32_t divisor, inverse;
+} gpu_divisor;
+
 typedef struct gpu_grid {
     int dim, width;
     int nx, ny, nz; /* fine grid */
     int bin_x, bin_z, bins_x, bins_z, pad;
     int64_t n_bins, n_bins_padded, n_cells;
+    gpu_divisor by_bin_x, by_bin_z, by_bin, by_ny, by_bins_x; /* by_bin: bin_x * bin_z */
 } gpu_grid;
+
+#ifdef __CUDACC__
+/* n / by.divisor, and the remainder. The product falls short of the quotient by less than 2. */
+static __device__ __forceinline__ uint32_t divide(uint32_t n, gpu_divisor by, uint32_t *remainder)
+{
+    uint32_t quotient = __umulhi(n, by.inverse), rest = n - quotient * by.divisor;
+    bool more = rest >= by.divisor;
+    *remainder = more ? rest - by.divisor : rest;
+    return more ? quotient + 1 : quotient;
+}
+#endif
 
 /* Passed by value to every kernel that spreads or interpolates. */
 typedef struct gpu_task {
@@ -54,7 +76,6 @@ typedef struct gpu_task {
     int64_t n_points;
     int64_t grid_step; /* reals from one vector's grid to the next */
     const gpu_slot *slots;
-    const int32_t *index; /* single precision only */
     const uint32_t *n_slots;
     uint32_t *counter; /* 0 at the start */
     int32_t *bad;      /* [batch]: set where a strength is not finite */
@@ -72,8 +93,11 @@ typedef struct gpu_points {
     uint32_t *sums; /* [n_bins_padded / GPU_SCAN] */
     uint32_t *n_slots;
     gpu_slot *slots;
-    int32_t *index;
     int32_t *bad; /* set where a coordinate is not finite */
+    /* For many points, else NULL: the points parted by bin >> part_shift. */
+    gpu_slot *parted;
+    uint32_t *parts; /* [GPU_PARTS] */
+    int part_shift, n_parts;
 } gpu_points;
 
 typedef struct gpu_modes {
@@ -99,6 +123,8 @@ const void *gpu_tensor_kernel(int width, bool real_path, bool spread);
 #endif
 
 cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream);
+/* Shared memory that sorting by parts takes a block. */
+int PRECISE(gpu_part_memory)(void);
 cudaError_t PRECISE(gpu_insert)(const gpu_modes *m, cudaStream_t stream);
 cudaError_t PRECISE(gpu_extract)(const gpu_modes *m, cudaStream_t stream);
 

@@ -35,9 +35,9 @@ static __global__ void __launch_bounds__(128) global_kernel(const __grid_constan
     int w = a.g.width, ny = DIM > 1 ? w : 1, nz = DIM > 2 ? w : 1;
     for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x; at < n;
          at += blockDim.x * gridDim.x) {
-        int32_t index = slot_index(a, at);
+        point slot = point_of(load_slot(a.slots + at));
+        int32_t index = slot.index;
         if (index < 0) continue;
-        gpu_slot slot = a.slots[at];
         real weight[3][WINDOW_MAX_WIDTH];
         int first[3];
         first_cells(a.g, slot.cell, first);
@@ -46,7 +46,11 @@ static __global__ void __launch_bounds__(128) global_kernel(const __grid_constan
             weights(a, slot.t[d], weight[d]);
         for (int v = 0; v < a.batch; v++) {
             real *grid = a.grid + v * a.grid_step, value[2] = {0, 0};
-            if (SPREAD) load_strength<REAL>(a, v, index, value);
+            if (SPREAD) {
+                real_pair c = load_strength<REAL>(a, v, index);
+                check_strength(a, v, &c);
+                value[0] = c.x, value[1] = c.y;
+            }
             for (int z = 0; z < nz; z++)
                 for (int y = 0; y < ny; y++) {
                     uint32_t row = ((uint32_t)wrap(first[2] + z, a.g.nz) * a.g.ny +

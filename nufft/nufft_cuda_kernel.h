@@ -14,13 +14,55 @@ typedef double2 real_pair;
 
 #define ALL_LANES 0xffffffffu
 
-static __device__ __forceinline__ int32_t slot_index(const gpu_task &a, uint32_t at)
-{
+/* A slot, unpacked. */
+typedef struct point {
+    uint32_t cell;
+    int32_t index;
+    real t[3];
+} point;
+
 #ifdef MTIP_SINGLE
-    return a.index[at];
-#else
-    return a.slots[at].index;
+/* A number of 22 bits as t in [-1, 1): through the mantissa of a number in [1, 2). */
+static __device__ __forceinline__ float unpacked(uint32_t q)
+{
+    return 2 * __uint_as_float(0x3f800000u | q << 1) - 3;
+}
 #endif
+
+static __device__ __forceinline__ point point_of(const gpu_slot &slot)
+{
+    point p;
+#ifdef MTIP_SINGLE
+    const uint32_t *w = slot.word;
+    p.cell = w[0] & 0x7fffffffu;
+    p.index = (int32_t)(w[1] & 0x7fffffffu);
+    p.t[0] = unpacked((w[2] & 0x1fffffu) << 1 | w[0] >> 31);
+    p.t[1] = unpacked((w[3] & 0x1fffffu) << 1 | w[1] >> 31);
+    p.t[2] = unpacked(w[2] >> 21 | w[3] >> 21 << 11);
+    if (p.cell == GPU_BAD_CELL) {
+        p.cell = 0;
+        p.t[0] = (real)CUDART_NAN;
+    }
+#else
+    p.cell = slot.cell;
+    p.index = slot.index;
+    for (int d = 0; d < 3; d++)
+        p.t[d] = slot.t[d];
+#endif
+    return p;
+}
+
+/* A slot as it stands in memory, by 128-bit words. */
+static __device__ __forceinline__ gpu_slot load_slot(const gpu_slot *from)
+{
+    gpu_slot slot;
+#ifdef MTIP_SINGLE
+    *(uint4 *)&slot = *(const uint4 *)from;
+#else
+    ((double2 *)&slot)[0] = ((const double2 *)from)[0];
+    ((double2 *)&slot)[1] = ((const double2 *)from)[1];
+#endif
+    return slot;
 }
 
 /* Where a cell number stands: offsets in the bin, column and y. */
@@ -32,35 +74,31 @@ typedef struct spot {
 static __device__ __forceinline__ spot spot_of(const gpu_grid &g, uint32_t cell)
 {
     spot s;
-    uint32_t rest = cell / g.bin_x;
-    s.x = (int)(cell - rest * g.bin_x);
-    s.bin = rest / g.bin_z;
-    s.z = (int)(rest - s.bin * g.bin_z);
-    s.column = (int)(s.bin / g.ny);
-    s.y = (int)(s.bin - (uint32_t)s.column * g.ny);
+    uint32_t x, y, z, rest = divide(cell, g.by_bin_x, &x);
+    s.bin = divide(rest, g.by_bin_z, &z);
+    s.column = (int)divide(s.bin, g.by_ny, &y);
+    s.x = (int)x, s.y = (int)y, s.z = (int)z;
     return s;
 }
 
-/* A strength; both parts NaN if one is not finite, and the vector marked. */
+/* A strength as it is; 0 for an empty slot. */
 template <bool REAL>
-static __device__ __forceinline__ void load_strength(const gpu_task &a, int64_t vector,
-                                                     int32_t index, real value[2])
+static __device__ __forceinline__ real_pair load_strength(const gpu_task &a, int64_t vector,
+                                                          int32_t index)
 {
-    value[0] = value[1] = 0;
-    if (index < 0) return;
+    if (index < 0) return real_pair{0, 0};
     int64_t at = vector * a.n_points + index;
-    bool good;
-    if (REAL) {
-        value[0] = __ldg(a.values + at);
-        good = isfinite(value[0]);
-    } else {
-        real_pair v = __ldg((const real_pair *)a.values + at);
-        value[0] = v.x, value[1] = v.y;
-        good = isfinite(v.x) && isfinite(v.y);
-    }
-    if (good) return;
+    if (REAL) return real_pair{__ldg(a.values + at), 0};
+    return __ldg((const real_pair *)a.values + at);
+}
+
+/* Both parts NaN if one is not finite, and the vector marked. */
+static __device__ __forceinline__ void check_strength(const gpu_task &a, int64_t vector,
+                                                      real_pair *value)
+{
+    if (isfinite(value->x) && isfinite(value->y)) return;
     a.bad[vector] = 1;
-    value[0] = value[1] = (real)CUDART_NAN;
+    value->x = value->y = (real)CUDART_NAN;
 }
 
 template <bool REAL>
@@ -92,17 +130,19 @@ static __device__ __forceinline__ void add_cell(real *grid, uint32_t cell, real 
 }
 
 /* Tasks: runs of a vector's slots, long ones first, the last eighth in short ones, handed out by
-   a counter. Lengths are multiples of 32. */
+   a counter. Lengths are multiples of 32, `most` at most: with long tasks more of the grid is in work
+   than the L2 cache holds, with short ones more of it is written twice at their ends. */
 typedef struct task_list {
     uint32_t n_slots, long_size, n_long, per_vector;
 } task_list;
 
-static __device__ __forceinline__ task_list make_tasks(const gpu_task &a, uint32_t workers)
+static __device__ __forceinline__ task_list make_tasks(const gpu_task &a, uint32_t workers,
+                                                       uint32_t most)
 {
     task_list t;
     t.n_slots = *a.n_slots;
     uint64_t share = (uint64_t)t.n_slots * a.batch / ((uint64_t)workers * 6);
-    uint32_t size = share > 8192 ? 8192 : ((uint32_t)share + 255) / 256 * 256;
+    uint32_t size = share > most ? most : ((uint32_t)share + 255) / 256 * 256;
     t.long_size = size < 256 ? 256 : size;
     t.n_long = (t.n_slots - t.n_slots / 8) / t.long_size;
     uint32_t rest = t.n_slots - t.n_long * t.long_size, small = t.long_size / 8;

@@ -14,6 +14,10 @@
    the other half of a double buffer; slots and strengths arrive by asynchronous copies before. */
 #include "nufft/nufft_cuda_kernel.h"
 
+#ifndef REAL_BLOCKS
+#define REAL_BLOCKS 4 /* a processor holds: measured */
+#endif
+
 enum { GPU_WARPS = 4, P = 16, STAGE = 32, GROUPS = 4, RING = 8 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -54,10 +58,16 @@ static __device__ __forceinline__ void copies_done()
 #endif
 }
 
-/* A group's place: column, or -1 for a group past the end. */
-typedef struct group {
-    int column, y;
+/* A group's place: column, or -1 for a group past the end, and the first cells of its window. */
+typedef struct __attribute__((aligned(16))) group {
+    int column, y, x0, z0;
 } group;
+
+/* Cells of the window past the end of the grid; the grid is larger than the window. */
+static __device__ __forceinline__ uint32_t wrapped(uint32_t i, uint32_t n)
+{
+    return i < n ? i : i - n;
+}
 
 template <int W> struct shape {
     enum { FULL = W / 4, REST = W % 4, PLANES = FULL + (REST ? REST : 0) };
@@ -156,7 +166,11 @@ static __device__ __forceinline__ void evaluate(const gpu_task &a, const gpu_slo
     spot s = spot_of(a.g, slot.cell);
     const double t[3] = {slot.t[0], slot.t[1], slot.t[2]};
     const int offset[3] = {s.x, s.y % W, s.z};
-    if (warp == 0 && lane % 8 == 0) groups[lane / 8] = group{valid ? s.column : -1, s.y};
+    if (warp == 0 && lane % 8 == 0) {
+        uint32_t xb, zb = divide(s.column, a.g.by_bins_x, &xb);
+        groups[lane / 8] =
+            group{valid ? s.column : -1, s.y, (int)xb * a.g.bin_x, (int)zb * a.g.bin_z};
+    }
     if (warp == 0)
         evaluate_share<0, W, EXACT>(a, t, offset, c, lane, to);
     else if (warp == 1)
@@ -200,34 +214,34 @@ template <int W> static __device__ __forceinline__ int plane_of(int r, int y)
 
 /* Adds a lane's part of plane number `plane` of the window to the grid and clears it. */
 template <bool REAL>
-static __device__ __forceinline__ void retire(const gpu_task &a, double *grid, int column,
+static __device__ __forceinline__ void retire(const gpu_task &a, double *grid, const group &at,
                                               int plane, int lane, double (*sum)[4])
 {
     enum { TILES = REAL ? 2 : 4 };
-    int zb = column / a.g.bins_x, xb = column - zb * a.g.bins_x;
-    int x = xb * a.g.bin_x + (lane >> 2), z0 = zb * a.g.bin_z;
-    uint32_t nx = a.g.nx, ny = a.g.ny;
-    uint32_t y = plane >= a.g.ny ? plane - a.g.ny : plane;
-    uint32_t left = x % nx, right = (x + 8) % nx;
+    uint32_t nx = a.g.nx, nz = a.g.nz, step = (uint32_t)a.g.ny * nx;
+    uint32_t x = at.x0 + (lane >> 2), left = wrapped(x, nx), right = wrapped(x + 8, nx);
+    uint32_t row = wrapped(plane, a.g.ny) * nx;
 #pragma unroll
     for (int n = 0; n < TILES; n++) {
         if (REAL) {
-            uint32_t z = (z0 + 8 * n + 2 * (lane & 3)) % a.g.nz, next = (z + 1) % a.g.nz;
-            atomicAdd(grid + (z * ny + y) * nx + left, sum[n][0]);
-            atomicAdd(grid + (next * ny + y) * nx + left, sum[n][1]);
-            atomicAdd(grid + (z * ny + y) * nx + right, sum[n][2]);
-            atomicAdd(grid + (next * ny + y) * nx + right, sum[n][3]);
+            uint32_t z = at.z0 + 8 * n + 2 * (lane & 3);
+            double *low = grid + (row + wrapped(z, nz) * step);
+            double *high = grid + (row + wrapped(z + 1, nz) * step);
+            atomicAdd(low + left, sum[n][0]);
+            atomicAdd(high + left, sum[n][1]);
+            atomicAdd(low + right, sum[n][2]);
+            atomicAdd(high + right, sum[n][3]);
         } else {
-            uint32_t row = ((z0 + 4 * n + (lane & 3)) % (uint32_t)a.g.nz * ny + y) * nx;
-            add_cell<false>(grid, row + left, sum[n][0], sum[n][1]);
-            add_cell<false>(grid, row + right, sum[n][2], sum[n][3]);
+            uint32_t first = row + wrapped(at.z0 + 4 * n + (lane & 3), nz) * step;
+            add_cell<false>(grid, first + left, sum[n][0], sum[n][1]);
+            add_cell<false>(grid, first + right, sum[n][2], sum[n][3]);
         }
         sum[n][0] = sum[n][1] = sum[n][2] = sum[n][3] = 0;
     }
 }
 
 template <int W, bool REAL, bool EXACT>
-static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
+static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
     spread_tensor(const __grid_constant__ gpu_task a)
 {
     enum { NC = REAL ? 1 : 2, TILES = 2 * NC, STEP = 40, FULL = W / 4, REST = W % 4 };
@@ -239,7 +253,7 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
     __shared__ group groups[2][GROUPS];
     __shared__ uint32_t shared_task;
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, row = lane >> 2, col = lane & 3;
-    task_list tasks = make_tasks(a, gridDim.x);
+    task_list tasks = make_tasks(a, gridDim.x, 8192);
     double sum[HELD][TILES][4];
 #pragma unroll
     for (int i = 0; i < HELD; i++)
@@ -248,7 +262,8 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
             sum[i][n / 4][n % 4] = 0;
     for (;;) {
         uint32_t first, end;
-        int vector, column = -1, y = 0;
+        int vector;
+        group at_group = {-1, 0, 0, 0};
         if (threadIdx.x == 0) shared_task = atomicAdd(a.counter, 1);
         __syncthreads();
         bool more = find_task(a, tasks, shared_task, &vector, &first, &end);
@@ -276,18 +291,18 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
                 for (int k = 0; k < GROUPS; k++) {
                     group g = groups[s & 1][k];
                     if (g.column < 0) break;
-                    if (g.column != column || g.y != y) {
-                        if (column >= 0) {
-                            int keep = g.column == column ? g.y : y + W;
+                    if (g.column != at_group.column || g.y != at_group.y) {
+                        if (at_group.column >= 0) {
+                            int keep = g.column == at_group.column ? g.y : at_group.y + W;
 #pragma unroll
                             for (int i = 0; i < HELD; i++) {
-                                int plane = plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, y);
+                                int plane =
+                                    plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, at_group.y);
                                 if (plane < keep)
-                                    retire<REAL>(a, grid, column, plane, lane, sum[i]);
+                                    retire<REAL>(a, grid, at_group, plane, lane, sum[i]);
                             }
                         }
-                        column = g.column;
-                        y = g.y;
+                        at_group = g;
                     }
                     int at = 8 * k + 2 * col;
                     double2 x0 = *(const double2 *)&b.x[row][at];
@@ -321,37 +336,41 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
             copies_done();
             __syncthreads();
         }
-        if (column >= 0)
+        if (at_group.column >= 0)
 #pragma unroll
             for (int i = 0; i < HELD; i++)
-                retire<REAL>(a, grid, column,
-                             plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, y), lane, sum[i]);
+                retire<REAL>(a, grid, at_group,
+                             plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, at_group.y), lane,
+                             sum[i]);
     }
 }
 
-/* Loads a lane's part of plane number `plane`: hold[kk][part][i], row z = lane / 4 (+ 8 for odd i),
-   column x = 8 kk + 2 (lane % 4) (+ 1 for i > 1). */
+/* Loads a lane's part of plane number `plane` as operands of two tiles of 16 rows, hold[kk][tile]
+   for columns x = 8 kk + 2 (lane % 4) and the next.  Complex: the rows of tile T are cells z = 8 T ..
+   8 T + 7, real parts then imaginary ones, so that an operand is what two 16-byte loads bring.
+   Real: one tile, the rows are z = 0 .. 15. */
 template <bool REAL>
-static __device__ __forceinline__ void load_plane(const gpu_task &a, const double *grid, int column,
-                                                  int plane, int lane,
+static __device__ __forceinline__ void load_plane(const gpu_task &a, const double *grid,
+                                                  const group &at, int plane, int lane,
                                                   double (*hold)[REAL ? 1 : 2][4])
 {
-    int zb = column / a.g.bins_x, xb = column - zb * a.g.bins_x;
-    uint32_t nx = a.g.nx, ny = a.g.ny;
-    uint32_t x0 = xb * a.g.bin_x + 2 * (lane & 3), z0 = zb * a.g.bin_z + (lane >> 2);
-    uint32_t y = plane >= a.g.ny ? plane - a.g.ny : plane;
-    uint32_t low = (z0 % a.g.nz * ny + y) * nx, high = ((z0 + 8) % a.g.nz * ny + y) * nx;
+    uint32_t nx = a.g.nx, nz = a.g.nz, step = (uint32_t)a.g.ny * nx;
+    uint32_t x0 = at.x0 + 2 * (lane & 3), z0 = at.z0 + (lane >> 2);
+    uint32_t row = wrapped(plane, a.g.ny) * nx;
+    uint32_t low = row + wrapped(z0, nz) * step, high = row + wrapped(z0 + 8, nz) * step;
 #pragma unroll
     for (int kk = 0; kk < 2; kk++)
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            uint32_t cell = (i % 2 ? high : low) + (x0 + 8 * kk + i / 2) % nx;
+        for (int i = 0; i < 2; i++) {
+            uint32_t x = wrapped(x0 + 8 * kk + i, nx);
             if (REAL) {
-                hold[kk][0][i] = grid[cell];
+                hold[kk][0][2 * i] = grid[low + x];
+                hold[kk][0][2 * i + 1] = grid[high + x];
             } else {
-                double2 v = ((const double2 *)grid)[cell];
-                hold[kk][0][i] = v.x;
-                hold[kk][REAL ? 0 : 1][i] = v.y;
+                double2 u = ((const double2 *)grid)[low + x];
+                double2 v = ((const double2 *)grid)[high + x];
+                hold[kk][0][2 * i] = u.x, hold[kk][0][2 * i + 1] = u.y;
+                hold[kk][REAL ? 0 : 1][2 * i] = v.x, hold[kk][REAL ? 0 : 1][2 * i + 1] = v.y;
             }
         }
 }
@@ -379,6 +398,68 @@ static __device__ __forceinline__ double sum_rows(const double value[2 * NC], in
     return one + __shfl_xor_sync(ALL_LANES, one, 4);
 }
 
+/* One or two groups of the same place, from group k of the stage on: two keep more products in
+   flight. Leaves this warp's part of the values in parts. */
+template <int W, bool REAL, int TOGETHER, int STEP>
+static __device__ __forceinline__ void interpolate_groups(const stage<W, STEP, 1> &b,
+                                                          const double (*hold)[2][REAL ? 1 : 2][4],
+                                                          int k, int warp, int lane, double *parts)
+{
+    enum { NC = REAL ? 1 : 2, FULL = W / 4, HELD = W / 4 + W % 4 };
+    enum { CHAINS = REAL || TOGETHER == 1 ? 2 : 1 };
+    int row = lane >> 2, col = lane & 3;
+    double line[TOGETHER][NC][CHAINS][4], kx[TOGETHER][2][2];
+#pragma unroll
+    for (int g = 0; g < TOGETHER; g++) {
+#pragma unroll
+        for (int n = 0; n < NC * CHAINS * 4; n++)
+            line[g][n / (4 * CHAINS)][n / 4 % CHAINS][n % 4] = 0;
+#pragma unroll
+        for (int kk = 0; kk < 2; kk++) {
+            kx[g][kk][0] = b.x[8 * kk + 2 * col][8 * (k + g) + row];
+            kx[g][kk][1] = b.x[8 * kk + 2 * col + 1][8 * (k + g) + row];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < HELD; i++)
+#pragma unroll
+        for (int g = 0; g < TOGETHER; g++) {
+            if (i >= FULL && ((k + g + i) & 3) != warp) continue;
+            double ky = b.y[i < FULL ? warp + 4 * i : 3 * FULL + i][8 * (k + g) + row];
+#pragma unroll
+            for (int kk = 0; kk < 2; kk++)
+#pragma unroll
+                for (int p = 0; p < NC; p++)
+                    multiply(line[g][p][kk % CHAINS], hold[i][kk][p], kx[g][kk][0] * ky,
+                             kx[g][kk][1] * ky);
+        }
+#pragma unroll
+    for (int g = 0; g < TOGETHER; g++) {
+        int at = 8 * (k + g) + 2 * col;
+        double2 low = *(const double2 *)&b.z[row][at];
+        double2 high = *(const double2 *)&b.z[row + 8][at];
+        if (CHAINS == 2) {
+#pragma unroll
+            for (int i = 0; i < 4 * NC; i++)
+                line[g][i / 4][0][i % 4] += line[g][i / 4][CHAINS - 1][i % 4];
+        }
+        const double *l = line[g][0][0], *h = line[g][NC - 1][0];
+        double value[2 * NC];
+        if (REAL) {
+            value[0] = l[0] * low.x + l[2] * high.x;
+            value[1] = l[1] * low.y + l[3] * high.y;
+        } else {
+            value[0] = l[0] * low.x + h[0] * high.x;
+            value[1] = l[2] * low.x + h[2] * high.x;
+            value[NC] = l[1] * low.y + h[1] * high.y;
+            value[2 * NC - 1] = l[3] * low.y + h[3] * high.y;
+        }
+        double total = sum_rows<NC>(value, lane);
+        int q = lane >> 4 & 1, part = NC == 2 ? lane >> 3 & 1 : 0;
+        if (!(lane & 4) && (NC == 2 || !(lane & 8))) parts[(at + q) * NC + part] = total;
+    }
+}
+
 template <int W, bool REAL, bool EXACT>
 static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
     interpolate_tensor(const __grid_constant__ gpu_task a)
@@ -390,12 +471,13 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
     __shared__ double parts[2][GPU_WARPS][STAGE * NC];
     __shared__ group groups[2][GROUPS];
     __shared__ uint32_t shared_task;
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, row = lane >> 2, col = lane & 3;
-    task_list tasks = make_tasks(a, gridDim.x);
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    task_list tasks = make_tasks(a, gridDim.x, 8192);
     double hold[HELD][2][NC][4];
     for (;;) {
         uint32_t first, end;
-        int vector, column = -1, y = 0;
+        int vector;
+        group at_group = {-1, 0, 0, 0};
         if (threadIdx.x == 0) shared_task = atomicAdd(a.counter, 1);
         __syncthreads();
         bool more = find_task(a, tasks, shared_task, &vector, &first, &end);
@@ -427,56 +509,23 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
                 for (int k = 0; k < GROUPS; k++) {
                     group g = groups[s & 1][k];
                     if (g.column < 0) break;
-                    if (g.column != column || g.y != y) {
-                        int have = g.column == column ? y + W : 0;
+                    if (g.column != at_group.column || g.y != at_group.y) {
+                        int have = g.column == at_group.column ? at_group.y + W : 0;
 #pragma unroll
                         for (int i = 0; i < HELD; i++) {
                             int plane = plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, g.y);
-                            if (plane >= have)
-                                load_plane<REAL>(a, grid, g.column, plane, lane, hold[i]);
+                            if (plane >= have) load_plane<REAL>(a, grid, g, plane, lane, hold[i]);
                         }
-                        column = g.column;
-                        y = g.y;
+                        at_group = g;
                     }
-                    /* Two chains of products: the parts, or on the real path the halves of x. */
-                    double line[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-                    int slot = 8 * k + row;
-                    double kx[2][2];
-#pragma unroll
-                    for (int kk = 0; kk < 2; kk++) {
-                        kx[kk][0] = b.x[8 * kk + 2 * col][slot];
-                        kx[kk][1] = b.x[8 * kk + 2 * col + 1][slot];
+                    double *to = parts[s & 1][warp];
+                    if (k + 1 < GROUPS && groups[s & 1][k + 1].column == g.column &&
+                        groups[s & 1][k + 1].y == g.y) {
+                        interpolate_groups<W, REAL, 2>(b, hold, k, warp, lane, to);
+                        k++;
+                    } else {
+                        interpolate_groups<W, REAL, 1>(b, hold, k, warp, lane, to);
                     }
-#pragma unroll
-                    for (int i = 0; i < HELD; i++) {
-                        if (i >= FULL && ((k + i) & 3) != warp) continue;
-                        double ky = b.y[i < FULL ? warp + 4 * i : 3 * FULL + i][slot];
-#pragma unroll
-                        for (int kk = 0; kk < 2; kk++) {
-                            double b0 = kx[kk][0] * ky, b1 = kx[kk][1] * ky;
-#pragma unroll
-                            for (int p = 0; p < NC; p++)
-                                multiply(line[REAL ? kk : p], hold[i][kk][p], b0, b1);
-                        }
-                    }
-                    int at = 8 * k + 2 * col;
-                    double2 low = *(const double2 *)&b.z[row][at];
-                    double2 high = *(const double2 *)&b.z[row + 8][at];
-                    double value[2 * NC];
-                    if (REAL) {
-#pragma unroll
-                        for (int i = 0; i < 4; i++)
-                            line[0][i] += line[1][i];
-                    }
-#pragma unroll
-                    for (int p = 0; p < NC; p++) {
-                        value[p] = line[p][0] * low.x + line[p][2] * high.x;
-                        value[NC + p] = line[p][1] * low.y + line[p][3] * high.y;
-                    }
-                    double total = sum_rows<NC>(value, lane);
-                    int q = lane >> 4 & 1, part = NC == 2 ? lane >> 3 & 1 : 0;
-                    if (!(lane & 4) && (NC == 2 || !(lane & 8)))
-                        parts[s & 1][warp][(8 * k + 2 * col + q) * NC + part] = total;
                 }
             }
             if (s + 1 < n_stages) {

@@ -1,5 +1,6 @@
 /* nufft_cuda_tile.cu: a warp holds in its registers the part of the fine grid that the points of
-   its bins touch: 8 x 8 cells in x and z (2D: 32 in x) and `W` planes in y, one after another.
+   its bins touch: 8 x 8 cells in x and z (2D: 16 in x, so that the warp takes two slots at once, or
+   32) and `W` planes in y, one after another.
 
    The y planes form a torus: plane r of the registers holds the grid's plane whose number is r
    modulo W.  Going from a bin to the next in y retires one plane and keeps the others where they
@@ -9,6 +10,10 @@
    For 32 slots at a time each lane computes the kernel values of one slot and puts them into the
    warp's shared memory as rows; then the warp takes the slots one by one. */
 #include "nufft/nufft_cuda_kernel.h"
+
+#ifndef TASK_MOST
+#define TASK_MOST 1024 /* slots of a task: measured */
+#endif
 
 template <int W> struct terms {
     enum { value = W <= 6 ? W + 2 : W <= 12 ? W + 1 : W };
@@ -105,8 +110,8 @@ template <int N> static __device__ __forceinline__ void store_row(real *to, cons
 
 /* Computes and stores a slot's row; the strength goes into the x values. */
 template <int W, int DIM, int NC, bool EXACT, bool SPREAD>
-static __device__ __forceinline__ void make_row(const gpu_task &a, const gpu_slot &slot,
-                                                const spot &s, const real strength[2], real *to)
+static __device__ __forceinline__ void make_row(const gpu_task &a, const point &slot, const spot &s,
+                                                const real_pair &strength, real *to)
 {
     typedef row<W, DIM, NC> R;
     enum { N = R::PX > R::PY ? R::PX : R::PY, M = N < 8 ? 8 : N };
@@ -134,22 +139,27 @@ static __device__ __forceinline__ void make_row(const gpu_task &a, const gpu_slo
 #pragma unroll
     for (int i = 0; i < R::PX; i++) {
         if (NC == 2) {
-            x[(2 * i) % (R::PX * NC)] = value[i] * strength[0];
-            x[(2 * i + 1) % (R::PX * NC)] = value[i] * strength[1];
+            x[(2 * i) % (R::PX * NC)] = value[i] * strength.x;
+            x[(2 * i + 1) % (R::PX * NC)] = value[i] * strength.y;
         } else {
-            x[i % (R::PX * NC)] = SPREAD ? value[i] * strength[0] : value[i];
+            x[i % (R::PX * NC)] = SPREAD ? value[i] * strength.x : value[i];
         }
     }
     store_row<R::PX * NC>(to + R::X, x);
 }
 
+/* Lanes along x in 2D, and the slots a warp takes at once. */
+template <int W, int DIM> struct lanes {
+    enum { X = DIM == 2 && W <= 8 ? 16 : 32, TOGETHER = 32 / X };
+};
+
 /* The cells a lane holds: cell[k] + plane * nx. */
-template <int DIM>
+template <int W, int DIM>
 static __device__ __forceinline__ void place_lane(const gpu_grid &g, int column, int lane,
                                                   uint32_t cell[2])
 {
     if (DIM == 2) {
-        cell[0] = (uint32_t)((column * g.bin_x + lane) % g.nx);
+        cell[0] = (uint32_t)((column * g.bin_x + lane % lanes<W, DIM>::X) % g.nx);
         return;
     }
     int zb = column / g.bins_x, xb = column - zb * g.bins_x;
@@ -161,22 +171,103 @@ static __device__ __forceinline__ void place_lane(const gpu_grid &g, int column,
     }
 }
 
-/* Which plane of the grid (not wrapped) register plane r holds when the window starts at y. */
-template <int W> static __device__ __forceinline__ int plane_of(int r, int y, int y_mod)
+/* The lane's x value(s) and z values of the slot whose row this is. */
+template <int W, int DIM, int NC>
+static __device__ __forceinline__ void read_row(const real *from, int at_x, bool inside, int lane,
+                                                real x[NC], real_pair *kz, real *ky)
 {
-    return y + r - y_mod + (r < y_mod ? W : 0);
+    typedef row<W, DIM, NC> R;
+    if (NC == 2) {
+        real_pair v = *(const real_pair *)(from + R::X + 2 * at_x);
+        x[0] = inside ? v.x : 0, x[NC - 1] = inside ? v.y : 0;
+    } else {
+        x[0] = inside ? from[R::X + at_x] : 0;
+    }
+    if (DIM == 3) *kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
+#pragma unroll
+    for (int r = 0; r < R::PY; r++)
+        ky[r] = from[R::Y + r];
+}
+
+/* Adds the first n planes of the window, from plane y on, to the grid and clears them. */
+template <int W, bool REAL, int NZ, int NC>
+static __device__ __forceinline__ void retire(const gpu_grid &g, real *grid, int y, int n,
+                                              const uint32_t cell[2], real sum[W][NZ][NC])
+{
+    int y_mod = y % W;
+    for (int i = 0; i < n; i++) {
+        int plane = y + i;
+        if (plane >= g.ny) plane -= g.ny;
+#pragma unroll
+        for (int r = 0; r < W; r++) {
+            if (r != y_mod) continue;
+#pragma unroll
+            for (int k = 0; k < NZ; k++) {
+                add_cell<REAL>(grid, cell[k] + (uint32_t)plane * g.nx, sum[r][k][0],
+                               sum[r][k][NC - 1]);
+                sum[r][k][0] = sum[r][k][NC - 1] = 0;
+            }
+        }
+        y_mod = y_mod + 1 == W ? 0 : y_mod + 1;
+    }
+}
+
+/* A lane's cells of a plane (not wrapped). */
+template <bool REAL, int NZ, int NC>
+static __device__ __forceinline__ void load_plane(const gpu_grid &g, const real *grid, int plane,
+                                                  const uint32_t cell[2], real to[NZ][NC])
+{
+    if (plane >= g.ny) plane -= g.ny;
+#pragma unroll
+    for (int k = 0; k < NZ; k++) {
+        uint32_t from = cell[k] + (uint32_t)plane * g.nx;
+        if (REAL) {
+            to[k][0] = grid[from];
+        } else {
+            real_pair v = ((const real_pair *)grid)[from];
+            to[k][0] = v.x, to[k][NC - 1] = v.y;
+        }
+    }
+}
+
+/* Moves the window to y, of which the last n planes are not there yet; `ahead` is plane `have`, and
+   becomes the one after the window, so that the next step need not wait for memory. */
+template <int W, bool REAL, int NZ, int NC>
+static __device__ __forceinline__ void fetch(const gpu_grid &g, const real *grid, int y, int n,
+                                             const uint32_t cell[2], int have, real ahead[NZ][NC],
+                                             real hold[W][NZ][NC])
+{
+    int y_mod = (y + W - n) % W;
+    for (int plane = y + W - n; plane < y + W; plane++) {
+        if (plane != have) load_plane<REAL, NZ, NC>(g, grid, plane, cell, ahead);
+#pragma unroll
+        for (int r = 0; r < W; r++) {
+            if (r != y_mod) continue;
+#pragma unroll
+            for (int k = 0; k < NZ * NC; k++)
+                hold[r][k / NC][k % NC] = ahead[k / NC][k % NC];
+        }
+        y_mod = y_mod + 1 == W ? 0 : y_mod + 1;
+    }
+    load_plane<REAL, NZ, NC>(g, grid, y + W < 2 * g.ny ? y + W : y, cell, ahead);
+}
+
+static __device__ __forceinline__ int smaller(int a, int b)
+{
+    return a < b ? a : b;
 }
 
 template <int W, int DIM, bool REAL, bool EXACT>
 static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     spread_tile(const __grid_constant__ gpu_task a)
 {
-    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1 };
+    typedef lanes<W, DIM> L;
+    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, TOGETHER = L::TOGETHER };
     typedef row<W, DIM, NC> R;
     __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5];
-    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS);
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_MOST);
     real sum[W][NZ][NC];
 #pragma unroll
     for (int r = 0; r < W; r++)
@@ -184,96 +275,75 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
         for (int k = 0; k < NZ * NC; k++)
             sum[r][k / NC][k % NC] = 0;
     for (;;) {
-        uint32_t task = 0, first, end, cell[2] = {0, 0};
+        uint32_t task = 0, first, end, cell[2] = {0, 0}, bin = 0xffffffffu;
         int vector, column = -1, y = 0;
         if (lane == 0) task = atomicAdd(a.counter, 1);
         task = __shfl_sync(ALL_LANES, task, 0);
         if (!find_task(a, tasks, task, &vector, &first, &end)) break;
         real *grid = a.grid + vector * a.grid_step;
-        uint32_t bin = 0xffffffffu;
+        /* Slots are read two stages, strengths one stage ahead. */
+        gpu_slot next = load_slot(a.slots + min(first + lane, end - 1));
+        gpu_slot after = load_slot(a.slots + min(first + 32 + lane, end - 1));
+        real_pair strength =
+            load_strength<REAL>(a, vector, first + lane < end ? point_of(next).index : GPU_EMPTY);
         for (uint32_t base = first; base < end; base += 32) {
             bool last = end - base <= 32;
-            uint32_t at = base + lane < end ? base + lane : end - 1;
-            gpu_slot slot = a.slots[at];
+            point slot = point_of(next);
+            real_pair c = strength;
+            next = after;
+            strength = load_strength<REAL>(
+                a, vector, base + 32 + lane < end ? point_of(next).index : GPU_EMPTY);
+            after = load_slot(a.slots + min(base + 64 + lane, end - 1));
+            check_strength(a, vector, &c);
             spot s = spot_of(a.g, slot.cell);
-            real strength[2] = {0, 0};
-            if (base + lane < end) load_strength<REAL>(a, vector, slot_index(a, at), strength);
             uint32_t before = __shfl_up_sync(ALL_LANES, s.bin, 1);
             if (lane == 0) before = bin;
             uint32_t heads = __ballot_sync(ALL_LANES, before != s.bin);
             bin = __shfl_sync(ALL_LANES, s.bin, 31);
             __syncwarp();
-            make_row<W, DIM, NC, EXACT, true>(a, slot, s, strength, mine + lane * R::SIZE);
+            make_row<W, DIM, NC, EXACT, true>(a, slot, s, c, mine + lane * R::SIZE);
             __syncwarp();
             int n = last ? (int)(end - base) : 32, i = 0;
             while (i < n || last) {
                 bool over = i == n;
                 if (over || heads >> i & 1) {
-                    /* Retire what the new position no longer covers; all of it at the end. */
                     int new_column = over ? -1 : __shfl_sync(ALL_LANES, s.column, i & 31);
-                    int new_y = __shfl_sync(ALL_LANES, s.y, i & 31), y_mod = y % W;
-                    int keep = new_column == column ? new_y : y + W;
-                    if (column >= 0) {
-#pragma unroll
-                        for (int r = 0; r < W; r++) {
-                            int plane = plane_of<W>(r, y, y_mod);
-                            if (plane >= keep) continue;
-                            if (plane >= a.g.ny) plane -= a.g.ny;
-#pragma unroll
-                            for (int k = 0; k < NZ; k++) {
-                                add_cell<REAL>(grid, cell[k] + (uint32_t)plane * a.g.nx,
-                                               sum[r][k][0], sum[r][k][NC - 1]);
-                                sum[r][k][0] = sum[r][k][NC - 1] = 0;
-                            }
-                        }
-                    }
+                    int new_y = __shfl_sync(ALL_LANES, s.y, i & 31);
+                    int steps = new_column == column ? smaller(new_y - y, W) : W;
+                    if (column >= 0) retire<W, REAL, NZ, NC>(a.g, grid, y, steps, cell, sum);
                     if (over) break;
-                    if (new_column != column) place_lane<DIM>(a.g, new_column, lane, cell);
+                    if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
                     column = new_column;
                     y = new_y;
                 }
                 uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
                 int stop = later ? __ffs(later) - 1 : n;
-                for (; i < stop; i++) {
-                    const real *from = mine + i * R::SIZE;
-                    real x[NC], ky[R::PY];
-                    int at_x = lane & 7;
-                    bool inside = true;
+                const real *from = mine + i * R::SIZE;
+#pragma unroll 2
+                for (; i < stop; i += TOGETHER, from += TOGETHER * R::SIZE) {
+                    real x[NC], ky[R::PY], f[NZ][NC];
+                    real_pair kz = {1, 1};
                     if (DIM == 2) {
-                        at_x = lane - __shfl_sync(ALL_LANES, s.x, i);
-                        inside = (unsigned)at_x < (unsigned)W;
-                        if (!inside) at_x = 0;
-                    }
-                    if (NC == 2) {
-                        real_pair v = *(const real_pair *)(from + R::X + 2 * at_x);
-                        x[0] = inside ? v.x : 0, x[NC - 1] = inside ? v.y : 0;
+                        int mine_at = i + lane / L::X;
+                        int at_x = lane % L::X - __shfl_sync(ALL_LANES, s.x, mine_at & 31);
+                        bool inside = (unsigned)at_x < (unsigned)W && mine_at < stop;
+                        read_row<W, DIM, NC>(TOGETHER == 1 ? from : mine + (mine_at & 31) * R::SIZE,
+                                             inside ? at_x : 0, inside, lane, x, &kz, ky);
                     } else {
-                        x[0] = inside ? from[R::X + at_x] : 0;
+                        read_row<W, DIM, NC>(from, lane & 7, true, lane, x, &kz, ky);
                     }
 #pragma unroll
-                    for (int r = 0; r < R::PY; r++)
-                        ky[r] = from[R::Y + r];
-                    real f[NZ][NC];
-                    if (DIM == 3) {
-                        real_pair kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
-#pragma unroll
-                        for (int c = 0; c < NC; c++) {
-                            f[0][c] = x[c] * kz.x;
-                            f[NZ - 1][c] = x[c] * kz.y;
-                        }
-                    } else {
-#pragma unroll
-                        for (int c = 0; c < NC; c++)
-                            f[0][c] = x[c];
+                    for (int k = 0; k < NC; k++) {
+                        f[0][k] = DIM == 3 ? x[k] * kz.x : x[k];
+                        if (DIM == 3) f[NZ - 1][k] = x[k] * kz.y;
                     }
 #pragma unroll
                     for (int r = 0; r < W; r++)
 #pragma unroll
-                        for (int k = 0; k < NZ; k++)
-#pragma unroll
-                            for (int c = 0; c < NC; c++)
-                                sum[r][k][c] += f[k][c] * ky[r];
+                        for (int k = 0; k < NZ * NC; k++)
+                            sum[r][k / NC][k % NC] += f[k / NC][k % NC] * ky[r];
                 }
+                i = stop;
             }
         }
     }
@@ -283,34 +353,35 @@ template <int W, int DIM, bool REAL, bool EXACT>
 static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     interpolate_tile(const __grid_constant__ gpu_task a)
 {
-    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, HALF = 16 };
+    typedef lanes<W, DIM> L;
+    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, HALF = 16, TOGETHER = L::TOGETHER };
+    enum { LINE = (L::X + 1) * NC };
     typedef row<W, DIM, 1> R;
     __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
-    __shared__ __align__(16) real parts[GPU_TILE_WARPS][HALF * 33 * NC];
+    __shared__ __align__(16) real parts[GPU_TILE_WARPS][HALF * LINE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5], *part = parts[threadIdx.x >> 5];
-    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS);
-    real hold[W][NZ][NC];
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_MOST);
+    real hold[W][NZ][NC], ahead[NZ][NC];
     for (;;) {
-        uint32_t task = 0, first, end, cell[2] = {0, 0};
+        uint32_t task = 0, first, end, cell[2] = {0, 0}, bin = 0xffffffffu;
         int vector, column = -1, y = 0;
         if (lane == 0) task = atomicAdd(a.counter, 1);
         task = __shfl_sync(ALL_LANES, task, 0);
         if (!find_task(a, tasks, task, &vector, &first, &end)) break;
         const real *grid = a.grid + vector * a.grid_step;
-        uint32_t bin = 0xffffffffu;
+        gpu_slot next = load_slot(a.slots + min(first + lane, end - 1));
         for (uint32_t base = first; base < end; base += 32) {
-            uint32_t at = base + lane < end ? base + lane : end - 1;
-            gpu_slot slot = a.slots[at];
-            int32_t index = base + lane < end ? slot_index(a, at) : GPU_EMPTY;
+            point slot = point_of(next);
+            next = load_slot(a.slots + min(base + 32 + lane, end - 1));
+            int32_t index = base + lane < end ? slot.index : GPU_EMPTY;
             spot s = spot_of(a.g, slot.cell);
-            const real none[2] = {0, 0};
             uint32_t before = __shfl_up_sync(ALL_LANES, s.bin, 1);
             if (lane == 0) before = bin;
             uint32_t heads = __ballot_sync(ALL_LANES, before != s.bin);
             bin = __shfl_sync(ALL_LANES, s.bin, 31);
             __syncwarp();
-            make_row<W, DIM, 1, EXACT, false>(a, slot, s, none, mine + lane * R::SIZE);
+            make_row<W, DIM, 1, EXACT, false>(a, slot, s, real_pair{0, 0}, mine + lane * R::SIZE);
             __syncwarp();
 #pragma unroll 1
             for (int half = 0; half < 2; half++) {
@@ -318,78 +389,62 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                 while (i < n) {
                     if (heads >> i & 1) {
                         int new_column = __shfl_sync(ALL_LANES, s.column, i);
-                        int new_y = __shfl_sync(ALL_LANES, s.y, i), y_mod = new_y % W;
-                        if (new_column != column) place_lane<DIM>(a.g, new_column, lane, cell);
-                        int have = new_column == column ? y + W : 0; /* planes below are there */
-#pragma unroll
-                        for (int r = 0; r < W; r++) {
-                            int plane = plane_of<W>(r, new_y, y_mod);
-                            if (plane < have) continue;
-                            if (plane >= a.g.ny) plane -= a.g.ny;
-#pragma unroll
-                            for (int k = 0; k < NZ; k++) {
-                                uint32_t from = cell[k] + (uint32_t)plane * a.g.nx;
-                                if (REAL) {
-                                    hold[r][k][0] = grid[from];
-                                } else {
-                                    real_pair v = ((const real_pair *)grid)[from];
-                                    hold[r][k][0] = v.x, hold[r][k][NC - 1] = v.y;
-                                }
-                            }
-                        }
+                        int new_y = __shfl_sync(ALL_LANES, s.y, i);
+                        int steps = new_column == column ? smaller(new_y - y, W) : W;
+                        if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
+                        fetch<W, REAL, NZ, NC>(a.g, grid, new_y, steps, cell,
+                                               new_column == column ? y + W : -1, ahead, hold);
                         column = new_column;
                         y = new_y;
                     }
                     uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
-                    int stop = later ? __ffs(later) - 1 : n;
-                    if (stop > n) stop = n;
-                    for (; i < stop; i++) {
-                        const real *from = mine + i * R::SIZE;
-                        real ky[R::PY], line[NZ][NC];
-                        int at_x = lane & 7;
+                    int stop = smaller(later ? __ffs(later) - 1 : n, n);
+                    const real *from = mine + i * R::SIZE;
+                    real *to = part + (i % HALF) * LINE + lane % L::X * NC;
+#pragma unroll 2
+                    for (; i < stop;
+                         i += TOGETHER, from += TOGETHER * R::SIZE, to += TOGETHER * LINE) {
+                        real x[1], ky[R::PY], line[NZ][NC], value[NC];
+                        real_pair kz = {1, 1};
+                        int mine_at = i + lane / L::X;
                         bool inside = true;
                         if (DIM == 2) {
-                            at_x = lane - __shfl_sync(ALL_LANES, s.x, i);
+                            int at_x = lane % L::X - __shfl_sync(ALL_LANES, s.x, mine_at & 31);
                             inside = (unsigned)at_x < (unsigned)W;
-                            if (!inside) at_x = 0;
-                        }
-                        real x = inside ? from[R::X + at_x] : 0;
-#pragma unroll
-                        for (int r = 0; r < R::PY; r++)
-                            ky[r] = from[R::Y + r];
-#pragma unroll
-                        for (int k = 0; k < NZ; k++)
-#pragma unroll
-                            for (int c = 0; c < NC; c++) {
-                                line[k][c] = hold[0][k][c] * ky[0];
-#pragma unroll
-                                for (int r = 1; r < W; r++)
-                                    line[k][c] += hold[r][k][c] * ky[r];
-                            }
-                        real value[NC];
-                        if (DIM == 3) {
-                            real_pair kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
-#pragma unroll
-                            for (int c = 0; c < NC; c++)
-                                value[c] = x * (kz.x * line[0][c] + kz.y * line[NZ - 1][c]);
+                            read_row<W, DIM, 1>(TOGETHER == 1 ? from
+                                                              : mine + (mine_at & 31) * R::SIZE,
+                                                inside ? at_x : 0, inside, lane, x, &kz, ky);
                         } else {
-                            /* Cells beyond the kernel must not count, not even as 0 times NaN. */
-#pragma unroll
-                            for (int c = 0; c < NC; c++)
-                                value[c] = inside ? x * line[0][c] : 0;
+                            read_row<W, DIM, 1>(from, lane & 7, true, lane, x, &kz, ky);
                         }
-                        real *to = part + ((i % HALF) * 33 + lane) * NC;
+#pragma unroll
+                        for (int k = 0; k < NZ * NC; k++) {
+                            line[k / NC][k % NC] = hold[0][k / NC][k % NC] * ky[0];
+#pragma unroll
+                            for (int r = 1; r < W; r++)
+                                line[k / NC][k % NC] += hold[r][k / NC][k % NC] * ky[r];
+                        }
+                        /* 2D: cells beyond the kernel must not count, not even as 0 times NaN. */
+#pragma unroll
+                        for (int k = 0; k < NC; k++)
+                            value[k] = DIM == 3
+                                           ? x[0] * (kz.x * line[0][k] + kz.y * line[NZ - 1][k])
+                                       : inside ? x[0] * line[0][k]
+                                                : 0;
+                        if (TOGETHER > 1 && mine_at >= stop) continue;
+                        real *at = to + lane / L::X * LINE;
                         if (NC == 2)
-                            *(real_pair *)to = real_pair{value[0], value[NC - 1]};
+                            *(real_pair *)at = real_pair{value[0], value[NC - 1]};
                         else
-                            to[0] = value[0];
+                            at[0] = value[0];
                     }
+                    i = stop;
                 }
                 __syncwarp();
                 real total[2] = {0, 0};
-                const real *from = part + ((lane % HALF) * 33 + lane / HALF * 16) * NC;
+                const real *from = part + (lane % HALF) * LINE + lane / HALF * (L::X / 2) * NC;
 #pragma unroll
-                for (int k = 0; k < 16; k++) {
+                for (int k = 0; k < L::X / 2; k++) {
                     if (NC == 2) {
                         real_pair v = *(const real_pair *)(from + 2 * k);
                         total[0] += v.x, total[1] += v.y;
@@ -409,7 +464,7 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
 
 template <int W, int DIM, bool REAL> static const void *pick(bool spread)
 {
-    enum { EXACT = DIM == 3 && W > 4 };
+    enum { EXACT = W > 4 && W <= 8 };
     if (spread) return (const void *)spread_tile<W, DIM, REAL, EXACT>;
     return (const void *)interpolate_tile<W, DIM, REAL, EXACT>;
 }
@@ -426,8 +481,10 @@ template <bool REAL> static const void *choose(int dim, int width, bool spread)
     }
     if (dim != 2) return NULL;
     if (width <= 4) return pick<4, 2, REAL>(spread);
-    if (width <= 6) return pick<6, 2, REAL>(spread);
-    if (width <= 8) return pick<8, 2, REAL>(spread);
+    if (width == 5) return pick<5, 2, REAL>(spread);
+    if (width == 6) return pick<6, 2, REAL>(spread);
+    if (width == 7) return pick<7, 2, REAL>(spread);
+    if (width == 8) return pick<8, 2, REAL>(spread);
 #ifndef MTIP_SINGLE
     if (width <= 12) return pick<12, 2, REAL>(spread);
     if (width <= 16) return pick<16, 2, REAL>(spread);
