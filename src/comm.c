@@ -8,11 +8,12 @@
 struct comm {
     MPI_Comm mpi;
     int rank, size;
+    int world_rank; /* names this process in messages, whatever comm it is seen from */
     int node_rank, node_size;
     int64_t chunk; /* most elements in one message */
 };
 
-enum { PLACE_SIZE = 256, MESSAGE_SIZE = 4096 };
+enum { PLACE_SIZE = 256 };
 
 static status mpi_check(int code, const char *call, const char *file, int line)
 {
@@ -53,6 +54,7 @@ static status comm_describe(comm *c)
     MPI_TRY(MPI_Comm_set_errhandler(c->mpi, MPI_ERRORS_RETURN));
     MPI_TRY(MPI_Comm_rank(c->mpi, &c->rank));
     MPI_TRY(MPI_Comm_size(c->mpi, &c->size));
+    MPI_TRY(MPI_Comm_rank(MPI_COMM_WORLD, &c->world_rank));
     MPI_Comm node;
     MPI_TRY(MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node));
     MPI_TRY(MPI_Comm_rank(node, &c->node_rank));
@@ -91,18 +93,18 @@ void comm_abort(comm *c, int exit_code)
 status comm_split(comm *c, int color, comm **part)
 {
     *part = NULL;
+    status result = STATUS_OK;
     comm *made = calloc(1, sizeof *made);
-    if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
-    status result = mpi_check(MPI_Comm_split(c->mpi, color, c->rank, &made->mpi), "MPI_Comm_split",
-                              __FILE__, __LINE__);
-    if (result == STATUS_OK) result = comm_describe(made);
-    if (result != STATUS_OK) {
-        free(made);
-        return result;
-    }
+    TRY_OR(fail, comm_agree(c, made ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    TRY_OR(fail, mpi_check(MPI_Comm_split(c->mpi, color, c->rank, &made->mpi), "MPI_Comm_split",
+                           __FILE__, __LINE__));
+    TRY_OR(fail, comm_describe(made));
     made->chunk = c->chunk;
     *part = made;
     return STATUS_OK;
+fail:
+    free(made);
+    return result;
 }
 
 void comm_destroy(comm *part)
@@ -139,20 +141,20 @@ void comm_limit_chunk(comm *c, int64_t n)
 
 status comm_agree(comm *c, status mine)
 {
+    if (mine == STATUS_PARALLEL) return mine; /* nobody may be listening; main aborts */
     int failed = mine == STATUS_OK ? c->size : c->rank;
     int first = 0;
     MPI_TRY(MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, c->mpi));
     if (first == c->size) return STATUS_OK;
     int code = mine;
-    char place[PLACE_SIZE], message[MESSAGE_SIZE];
+    char place[PLACE_SIZE], message[STATUS_MESSAGE_SIZE];
     snprintf(place, sizeof place, "%s", status_place());
-    if (c->size > 1)
-        snprintf(message, sizeof message, "rank %d: %s", c->rank, status_message());
-    else
-        snprintf(message, sizeof message, "%s", status_message());
+    snprintf(message, sizeof message, "%s", status_message());
+    if (c->size > 1 && strncmp(message, "rank ", 5) != 0) /* else it has been agreed on before */
+        snprintf(message, sizeof message, "rank %d: %s", c->world_rank, status_message());
     MPI_TRY(MPI_Bcast(&code, 1, MPI_INT, first, c->mpi));
     MPI_TRY(MPI_Bcast(place, PLACE_SIZE, MPI_CHAR, first, c->mpi));
-    MPI_TRY(MPI_Bcast(message, MESSAGE_SIZE, MPI_CHAR, first, c->mpi));
+    MPI_TRY(MPI_Bcast(message, STATUS_MESSAGE_SIZE, MPI_CHAR, first, c->mpi));
     return status_adopt((status)code, place, message);
 }
 

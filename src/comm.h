@@ -1,7 +1,8 @@
 /* comm.h: what the ranks of a run say to each other.
 
    Every function is collective over the comm unless it says otherwise, and returns the same code on
-   all ranks or fails in a way that only an abort ends.  Counts are 64-bit; messages longer than
+   all ranks or STATUS_PARALLEL, which only an abort ends.  So that no rank is left waiting, whatever
+   can fail on one rank alone is agreed on (comm_agree) before the next exchange.  Counts are 64-bit; messages longer than
    MPI's int counts are cut into chunks.  Buffers are host memory. */
 #ifndef MTIP_COMM_H
 #define MTIP_COMM_H
@@ -33,8 +34,9 @@ int comm_node_size(const comm *c);
 /* Makes messages of at most n elements, for tests of the chunking. */
 void comm_limit_chunk(comm *c, int64_t n);
 
-/* OK if every rank is OK; else, on all ranks, the worst rank's code, and its message with
-   "rank N: " in front. */
+/* OK if every rank is OK; else, on all ranks, the code of the first rank that is not, and its
+   message with "rank N: " in front (N of the world; only once, however often it is agreed on).
+   STATUS_PARALLEL comes back at once without a word to the others: only an abort ends it. */
 status comm_agree(comm *c, status mine);
 
 status comm_barrier(comm *c);

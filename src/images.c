@@ -60,6 +60,8 @@ static status choose_pixels(catalogue *k)
     if (k->n_pixels == 0)
         FAIL(STATUS_INPUT, "the mask leaves none of the %lld pixels; unmask some (data.mask_file)",
              (long long)file->n_pixels);
+    if (!(k->radius[k->n_pixels - 1] > 0))
+        FAIL(STATUS_INPUT, "the mask leaves only the pixel of the direct beam; unmask more");
     return STATUS_OK;
 }
 
@@ -173,15 +175,20 @@ done:
     return result;
 }
 
+static status open_file(const config *cfg, catalogue *k)
+{
+    k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
+    TRY(dataset_open(cfg->data.file, cfg->data.dataset, &k->file));
+    return choose_pixels(k);
+}
+
 status catalogue_create(const config *cfg, comm *c, catalogue **created)
 {
     *created = NULL;
+    status result = STATUS_OK;
     catalogue *k = calloc(1, sizeof *k);
-    if (!k) FAIL(STATUS_RESOURCE, "out of host memory");
-    k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
-    status result = dataset_open(cfg->data.file, cfg->data.dataset, &k->file);
-    if (result == STATUS_OK) result = choose_pixels(k);
-    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail,
+           comm_agree(c, k ? open_file(cfg, k) : FAILED(STATUS_RESOURCE, "out of host memory")));
     TRY_OR(fail, choose_images(cfg, c, k));
     *created = k;
     return STATUS_OK;
@@ -205,7 +212,7 @@ void catalogue_destroy(catalogue *k)
 /* -- sets -- */
 
 /* Whole blocks to ranks, as evenly as they go. */
-static status divide(images *set, comm *c)
+static status divide(images *set, const comm *c)
 {
     const int ranks = comm_size(c);
     const int64_t blocks = (set->n + MATCH_BLOCK - 1) / MATCH_BLOCK;
@@ -234,14 +241,14 @@ static status allocate(images *set)
 }
 
 /* Reads rank r's images: a run of the file's images is read at once, however many of them belong to
-   the set. */
+   the set. Collective in scatter mode. */
 static status read_rank(const catalogue *k, comm *c, images *set, int r, int64_t first)
 {
     status result = STATUS_OK;
     float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
     float *rows = malloc((size_t)(CHUNK * k->n_pixels) * sizeof *rows);
-    if (!whole || !rows)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (!whole || !rows) result = FAILED(STATUS_RESOURCE, "out of host memory");
+    if (k->scatter) result = comm_agree(c, result);
     const size_t row = (size_t)k->n_pixels;
     for (int64_t i = first; i < first + set->per_rank[r] && result == STATUS_OK;) {
         const int64_t from = set->source[i], start = i;
@@ -271,24 +278,39 @@ static status read_all(const catalogue *k, comm *c, images *set)
 /* Sums over all images whose bits do not depend on their division over ranks: fixed point. */
 static status mean_power(const images *set, comm *c, int power, double *mean)
 {
+    status result = STATUS_OK;
     double largest = 0;
+    int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
+    TRY_OR(done, comm_agree(c, sums ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    if (!sums) goto done; /* never: they agreed */
     for (int64_t i = 0; i < set->n_local * set->n_pixels; i++)
         largest = fmax(largest, (double)set->counts[i]);
-    TRY(comm_max(c, &largest, 1, COMM_DOUBLE));
+    TRY_OR(done, comm_max(c, &largest, 1, COMM_DOUBLE));
     const double bound = (double)set->n * (power == 2 ? largest * largest : largest);
     const double scale = ldexp(1, 61 - (int)ceil(log2(fmax(bound, 1))));
-    int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
-    if (!sums) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t k = 0; k < set->n_local; k++)
         for (int64_t p = 0; p < set->n_pixels; p++) {
             double y = (double)set->counts[k * set->n_pixels + p];
             sums[p] += (int64_t)((power == 2 ? y * y : y) * scale);
         }
-    status result = comm_sum(c, sums, set->n_pixels, COMM_INT64);
+    TRY_OR(done, comm_sum(c, sums, set->n_pixels, COMM_INT64));
     for (int64_t p = 0; p < set->n_pixels; p++)
         mean[p] = (double)sums[p] / scale / (double)set->n;
+done:
     free(sums);
     return result;
+}
+
+/* Which images, and room for those of this rank. */
+static status choose_part(const catalogue *k, const comm *c, int parts, int part, images *set)
+{
+    set->n_pixels = k->n_pixels;
+    set->source = malloc((size_t)k->n_usable * sizeof *set->source);
+    if (!set->source) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = part; i < k->n_usable; i += parts)
+        set->source[set->n++] = k->usable[i];
+    TRY(divide(set, c));
+    return allocate(set);
 }
 
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created)
@@ -296,16 +318,8 @@ status images_load(const catalogue *k, comm *c, int parts, int part, images **cr
     *created = NULL;
     status result = STATUS_OK;
     images *set = calloc(1, sizeof *set);
-    if (!set) FAIL(STATUS_RESOURCE, "out of host memory");
-    set->n_pixels = k->n_pixels;
-    set->source = malloc((size_t)k->n_usable * sizeof *set->source);
-    if (!set->source)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
-    for (int64_t i = part; result == STATUS_OK && i < k->n_usable; i += parts)
-        set->source[set->n++] = k->usable[i];
-    if (result == STATUS_OK) result = divide(set, c);
-    if (result == STATUS_OK) result = allocate(set);
-    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail, comm_agree(c, set ? choose_part(k, c, parts, part, set)
+                                   : FAILED(STATUS_RESOURCE, "out of host memory")));
     TRY_OR(fail, comm_agree(c, read_all(k, c, set)));
     TRY_OR(fail, mean_power(set, c, 1, set->mean));
     TRY_OR(fail, mean_power(set, c, 2, set->square));

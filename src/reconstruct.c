@@ -86,22 +86,22 @@ static double monotonic_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static status one_generation(run *r, const char *who, int number, int last, const run_step *step,
-                             reconstruction *made)
+/* Collective over the run's comm. */
+static status one_generation(run *r, comm *c, const char *who, int number, int last,
+                             const run_step *step, reconstruction *made)
 {
     run_record record;
     TRY(run_generation(r, number, step, &record));
     made->work_done += work_of(step);
     made->work_left = fmax(0, made->work_left - work_of(step));
-    const double eta =
-        (monotonic_seconds() - made->start) * made->work_left / made->work_done;
+    const double eta = (monotonic_seconds() - made->start) * made->work_left / made->work_done;
     log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
              "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs eta=%.0fs",
              who, number + 1, last, 1 / (step->resolution * run_s_max(r)),
              (long long)step->n_references, (long long)record.n_active, record.perplexity,
              record.moved, record.cg_iterations, record.r_factor, record.seconds[RUN_SLICE],
              record.seconds[RUN_MATCH], record.seconds[RUN_MERGE], record.seconds[RUN_PHASE], eta);
-    return keep_record(made, &record);
+    return comm_agree(c, keep_record(made, &record));
 }
 
 static status true_orientations(const catalogue *k, const images *set, double *quaternions)
@@ -117,7 +117,7 @@ static status start_from_truth(run *r, comm *c, const catalogue *k, const images
     double *quaternions = malloc((size_t)(4 * set->n) * sizeof *quaternions);
     status result = STATUS_OK;
     if (!quaternions)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+        result = FAILED(STATUS_RESOURCE, "out of host memory");
     else
         result = true_orientations(k, set, quaternions);
     result = comm_agree(c, result);
@@ -141,7 +141,7 @@ static status search(const config *cfg, const device *dev, comm *c, const catalo
     if (cfg->run.true_orientations) TRY_OR(done, start_from_truth(r, c, k, set));
     for (int g = first_generation(cfg); g < last; g++) {
         const run_step step = search_step(cfg, g);
-        TRY_OR(done, one_generation(r, who, g, last, &step, made));
+        TRY_OR(done, one_generation(r, c, who, g, last, &step, made));
     }
     memcpy(density, run_density(r),
            (size_t)(made->size * made->size * made->size) * sizeof *density);
@@ -172,16 +172,16 @@ static status search_halves(const config *cfg, const device *dev, comm *world, c
     return comm_broadcast(world, half[1], n, COMM_DOUBLE, second);
 }
 
-/* Compares two halves, the second brought into the frame of the first (in place). On rank 0, told
-   to all. */
+/* Compares two halves, the second brought into the frame of the first (in place). Rank 0 compares
+   and tells all, so that they go on alike whatever processors they have. */
 static status compare(const device *dev, comm *world, const reconstruction *made,
-                      const double *first, double *second, fsc **agreement)
+                      const double *first, double *second, fsc **agreement, fsc_resolution *reached)
 {
     const int64_t n = made->size * made->size * made->size;
     status result = STATUS_OK;
     alignment found;
     double *moved = malloc((size_t)n * sizeof *moved);
-    if (!moved) result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (!moved) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (result == STATUS_OK && comm_rank(world) == 0)
         result = align(dev, made->size, (double)made->size / 2, first, second, moved, &found);
     TRY_OR(done, comm_agree(world, result));
@@ -189,34 +189,42 @@ static status compare(const device *dev, comm *world, const reconstruction *made
     memcpy(second, moved, (size_t)n * sizeof *second);
     TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max, first,
                                               second, agreement)));
+    *reached = fsc_resolution_at(*agreement, agreement_level);
+    TRY_OR(done, comm_broadcast(world, reached, sizeof *reached, COMM_BYTE, 0));
 done:
     free(moved);
     return result;
 }
 
-/* Halves found so far, attempt by attempt. */
+/* Halves found so far, attempt by attempt: half[h][0..n-1], room for run.attempts. */
 typedef struct pool {
     int n;
     double **half[2];
 } pool;
 
-static status pool_create(const config *cfg, int64_t n, pool *p)
+static status pool_create(const config *cfg, pool *p)
 {
     for (int h = 0; h < 2; h++) {
         p->half[h] = calloc((size_t)cfg->run.attempts, sizeof *p->half[h]);
         if (!p->half[h]) FAIL(STATUS_RESOURCE, "out of host memory");
-        for (int i = 0; i < cfg->run.attempts; i++)
-            if (!(p->half[h][i] = calloc((size_t)n, sizeof(double))))
-                FAIL(STATUS_RESOURCE, "out of host memory for %lld attempts",
-                     (long long)cfg->run.attempts);
     }
     return STATUS_OK;
 }
 
-static void pool_free(const config *cfg, pool *p)
+/* Two more halves of `size` voxels. */
+static status pool_grow(pool *p, int64_t size)
+{
+    const int i = p->n++;
+    for (int h = 0; h < 2; h++)
+        if (!(p->half[h][i] = calloc((size_t)size, sizeof(double))))
+            FAIL(STATUS_RESOURCE, "out of host memory for the halves of attempt %d", p->n);
+    return STATUS_OK;
+}
+
+static void pool_free(pool *p)
 {
     for (int h = 0; h < 2; h++) {
-        for (int i = 0; p->half[h] && i < cfg->run.attempts; i++)
+        for (int i = 0; i < p->n; i++)
             free(p->half[h][i]);
         free(p->half[h]);
     }
@@ -228,8 +236,8 @@ static status judge_pair(const device *dev, comm *world, const pool *p, int i, i
 {
     const size_t n = (size_t)(made->size * made->size * made->size);
     fsc *agreement = NULL;
-    TRY(compare(dev, world, made, p->half[0][i], p->half[1][j], &agreement));
-    const fsc_resolution reached = fsc_resolution_at(agreement, agreement_level);
+    fsc_resolution reached;
+    TRY(compare(dev, world, made, p->half[0][i], p->half[1][j], &agreement, &reached));
     log_info("first half %d and second half %d agree (FSC 0.5) to %.2f A of %.2f A", i + 1, j + 1,
              reached.angstrom, 1 / made->s_max);
     if (made->agreement && made->resolution.angstrom <= reached.angstrom) {
@@ -265,35 +273,44 @@ static status search_until_agreed(const config *cfg, const device *dev, comm *wo
 {
     status result = STATUS_OK;
     pool p = {0};
-    TRY_OR(done, comm_agree(world, pool_create(cfg, made->size * made->size * made->size, &p)));
-    while (!made->converged && p.n < cfg->run.attempts) {
-        const uint64_t seed = (uint64_t)cfg->run.seed + 1000003 * (uint64_t)p.n;
-        double *const halves[2] = {p.half[0][p.n], p.half[1][p.n]};
-        p.n++;
+    TRY_OR(done, comm_agree(world, pool_create(cfg, &p)));
+    for (int i = 0; i < cfg->run.attempts && !made->converged; i++) {
+        const uint64_t seed = (uint64_t)cfg->run.seed + 1000003 * (uint64_t)i;
+        TRY_OR(done, comm_agree(world, pool_grow(&p, made->size * made->size * made->size)));
+        double *const halves[2] = {p.half[0][i], p.half[1][i]};
         TRY_OR(done, search_halves(cfg, dev, world, k, seed, made, halves));
         TRY_OR(done, judge(dev, world, &p, made));
     }
     made->attempts = p.n;
 done:
-    pool_free(cfg, &p);
+    pool_free(&p);
+    return result;
+}
+
+/* The final generations start from the average of halves that agree, else from the first one. */
+static status set_start(run *r, comm *c, const reconstruction *made)
+{
+    status result = STATUS_OK;
+    const int64_t n = made->size * made->size * made->size;
+    double *start = malloc((size_t)n * sizeof *start);
+    TRY_OR(done, comm_agree(c, start ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    if (!start) goto done; /* never: they agreed */
+    for (int64_t i = 0; i < n; i++)
+        start[i] = made->converged ? (made->half[0][i] + made->half[1][i]) / 2 : made->half[0][i];
+    result = run_set_density(r, start);
+done:
+    free(start);
     return result;
 }
 
 /* Generations with all images and more references; the last one is not fed back. */
-static status refine(const config *cfg, run *r, bool halves_agree, reconstruction *made)
+static status refine(const config *cfg, run *r, comm *c, reconstruction *made)
 {
-    const int64_t n = made->size * made->size * made->size;
-    double *start = malloc((size_t)n * sizeof *start);
-    if (!start) FAIL(STATUS_RESOURCE, "out of host memory");
-    for (int64_t i = 0; i < n; i++)
-        start[i] = halves_agree ? (made->half[0][i] + made->half[1][i]) / 2 : made->half[0][i];
-    status result = run_set_density(r, start);
-    free(start);
-    TRY(result);
+    TRY(set_start(r, c, made));
     const int first = (int)cfg->run.generations, count = (int)cfg->run.final_generations;
     for (int g = 0; g < count; g++) {
         const run_step step = final_step(cfg, g);
-        TRY(one_generation(r, "all", first + g, first + count, &step, made));
+        TRY(one_generation(r, c, "all", first + g, first + count, &step, made));
     }
     return STATUS_OK;
 }
@@ -330,7 +347,7 @@ static status finish(const config *cfg, const device *dev, comm *world, const ca
     run *r = NULL;
     TRY_OR(done, images_load(k, world, 1, 0, &set));
     TRY_OR(done, run_create(cfg, dev, world, k, set, (uint64_t)cfg->run.seed, &r));
-    TRY_OR(done, refine(cfg, r, made->converged, made));
+    TRY_OR(done, refine(cfg, r, world, made));
     TRY_OR(done, run_phase_final(r, cfg->phase.starts, (int)cfg->phase.final_loops, &made->average,
                                  &made->r_factor));
     log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
@@ -368,8 +385,9 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     status result = STATUS_OK;
     *created = NULL;
     reconstruction *made = calloc(1, sizeof *made);
-    if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
-    TRY_OR(fail, comm_agree(world, start(cfg, k, made)));
+    TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
+                                        : FAILED(STATUS_RESOURCE, "out of host memory")));
+    if (!made) goto fail; /* never: they agreed */
     made->start = monotonic_seconds();
     plan_work(cfg, comm_size(world), made);
     TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));

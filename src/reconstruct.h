@@ -15,16 +15,16 @@
 #include "mtip/fsc.h"
 #include "run.h"
 
-/* Host arrays; the same on all ranks. */
+/* Host arrays; the same on all ranks but for the records and the times. */
 typedef struct reconstruction {
-    int64_t size;              /* n */
-    double voxel, s_max;       /* Angstrom, 1/Angstrom */
-    double *density;           /* [n]^3 */
-    double *half[2];           /* [n]^3, in the frame of the density; NULL without halves */
+    int64_t size;        /* n */
+    double voxel, s_max; /* Angstrom, 1/Angstrom */
+    double *density;     /* [n]^3 */
+    double *half[2];     /* [n]^3, both in the frame of the first, which the density starts in */
     double *autocorrelation;   /* [n]^3, merged from the data */
-    fsc *agreement;            /* of the halves; NULL without */
+    fsc *agreement;            /* of the halves */
     fsc_resolution resolution; /* of the halves, at 0.5 */
-    bool converged;            /* the verdict; false without halves */
+    bool converged;            /* the verdict */
     int attempts;
     int64_t n_images;
     int64_t *source;          /* [n_images] indices in the file */
@@ -33,13 +33,16 @@ typedef struct reconstruction {
     average_report average;
     double r_factor;
     int n_records;
-    run_record *records; /* of rank 0's runs, in order */
+    run_record *records;                /* of the runs that this rank took part in, in order */
     double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */
 } reconstruction;
 
-/* Collective. */
+/* The data set's images against one another, as said above; the caller destroys what is made.  A run
+   that does not converge is no failure.  STATUS_CONFIG when the data do not fit into the grid.
+   Collective. */
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
                    reconstruction **made);
+/* Accepts NULL. */
 void reconstruction_destroy(reconstruction *made);
 
 #endif

@@ -57,11 +57,13 @@ struct run {
     int64_t *weights;    /* [batch] */
     int64_t *columns;    /* host [batch] */
     int64_t *share;      /* host [ranks] */
+    double *entropy;     /* host [set->n] */
     void *slices;        /* device [batch][n_used] */
     int64_t slices_capacity;
     int64_t *fixed; /* [batch][n_used], deterministic mode */
     /* references waiting to be merged */
-    int64_t n_waiting, waiting_capacity;
+    int64_t n_waiting, waiting_rows; /* and the most there may be */
+    int64_t waiting_capacity;        /* values in waiting_data */
     double *waiting_quaternions, *waiting_weights;
     void *waiting_data; /* device */
 };
@@ -192,7 +194,8 @@ static double counts_of(const images *set, int64_t local, int64_t n_used)
     return sum;
 }
 
-/* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all. */
+/* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all.
+   Collective. */
 static status update_fluence(run *r, const double *expected)
 {
     const images *set = r->set;
@@ -205,7 +208,7 @@ static status update_fluence(run *r, const double *expected)
         mean += r->fluence[k] / (double)set->n;
     for (int64_t k = 0; k < set->n; k++)
         r->fluence[k] = mean > 0 ? r->fluence[k] / mean : 1;
-    return match_set_fluence(r->match, r->fluence + set->first);
+    return comm_agree(r->comm, match_set_fluence(r->match, r->fluence + set->first));
 }
 
 static status allocate_host(run *r)
@@ -216,8 +219,10 @@ static status allocate_host(run *r)
     r->scores = calloc(n, sizeof *r->scores);
     r->orientations = calloc(4 * n, sizeof *r->orientations);
     r->previous = calloc(4 * n, sizeof *r->previous);
+    r->entropy = calloc(n, sizeof *r->entropy);
     r->share = calloc((size_t)comm_size(r->comm), sizeof *r->share);
-    if (!r->density || !r->fluence || !r->scores || !r->orientations || !r->previous || !r->share)
+    if (!r->density || !r->fluence || !r->scores || !r->orientations || !r->previous ||
+        !r->entropy || !r->share)
         FAIL(STATUS_RESOURCE, "out of host memory");
     return STATUS_OK;
 }
@@ -228,7 +233,8 @@ status run_create(const config *cfg, const device *dev, comm *c, const catalogue
     status result = STATUS_OK;
     *created = NULL;
     run *r = calloc(1, sizeof *r);
-    if (!r) FAIL(STATUS_RESOURCE, "out of host memory");
+    TRY_OR(fail, comm_agree(c, r ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    if (!r) goto fail; /* never: they agreed */
     *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
     r->precision =
         cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;
@@ -256,10 +262,10 @@ void run_destroy(run *r)
     void *on_device[] = {r->pixels, r->correction, r->model, r->merged, r->slices, r->waiting_data};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(r->dev, on_device[i]);
-    void *on_host[] = {r->density,         r->fluence,  r->scores,
-                       r->orientations,    r->previous, r->quaternions,
-                       r->weights,         r->columns,  r->waiting_quaternions,
-                       r->waiting_weights, r->share,    r->fixed};
+    void *on_host[] = {
+        r->density,     r->fluence, r->scores,  r->orientations,        r->previous,
+        r->quaternions, r->weights, r->columns, r->waiting_quaternions, r->waiting_weights,
+        r->share,       r->fixed,   r->entropy};
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         free(on_host[i]);
     free(r);
@@ -285,8 +291,10 @@ static status reserve_batch(run *r)
     if (r->batch * r->n_used <= r->slices_capacity) return STATUS_OK;
     device_free(r->dev, r->slices);
     r->slices = NULL;
+    r->slices_capacity = 0;
+    TRY(device_alloc(r->dev, bytes(r, r->batch * r->n_used), &r->slices));
     r->slices_capacity = r->batch * r->n_used;
-    return device_alloc(r->dev, bytes(r, r->slices_capacity), &r->slices);
+    return STATUS_OK;
 }
 
 /* Pixels, batch and reference set of a generation. */
@@ -336,12 +344,13 @@ static int64_t deal(run *r, int64_t n)
 }
 
 /* Slices of a batch on every rank: each computes its part, unless the bits must not depend on the
-   number of ranks. */
+   number of ranks. Collective. */
 static status batch_slices(run *r, int64_t first, int64_t count)
 {
     reference_rotations(r, first, count, r->quaternions);
     if (r->cfg->run.deterministic || comm_size(r->comm) == 1)
-        return slicer_run(r->slicer, count, r->quaternions, r->n_used, r->pixels, r->slices);
+        return comm_agree(
+            r->comm, slicer_run(r->slicer, count, r->quaternions, r->n_used, r->pixels, r->slices));
     const int64_t mine = deal(r, count);
     status result =
         slicer_run(r->slicer, r->share[comm_rank(r->comm)], r->quaternions + 4 * mine, r->n_used,
@@ -354,13 +363,13 @@ static status batch_slices(run *r, int64_t first, int64_t count)
 
 static status first_pass(run *r, run_record *record)
 {
-    TRY(slicer_set_model(r->slicer, r->model));
+    TRY(comm_agree(r->comm, slicer_set_model(r->slicer, r->model)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
         const double start = now();
         TRY(batch_slices(r, first, count));
         const double middle = now();
-        TRY(match_add(r->match, first, count, r->slices));
+        TRY(comm_agree(r->comm, match_add(r->match, first, count, r->slices)));
         record->seconds[RUN_SLICE] += middle - start;
         record->seconds[RUN_MATCH] += now() - middle;
     }
@@ -373,19 +382,13 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Everybody's orientations and scores on every rank, and the summary of them. */
+/* Everybody's orientations and scores on every rank, and the summary of them. Collective. */
 static status share_choice(run *r, run_record *record)
 {
     const images *set = r->set;
     match_images chosen;
     match_get_images(r->match, &chosen);
-    double *entropy = malloc((size_t)set->n * sizeof *entropy);
-    int64_t *four = malloc((size_t)comm_size(r->comm) * sizeof *four);
-    if (!entropy || !four) {
-        free(entropy);
-        free(four);
-        FAIL(STATUS_RESOURCE, "out of host memory");
-    }
+    double *entropy = r->entropy;
     memcpy(r->previous, r->orientations, 4 * (size_t)set->n * sizeof *r->previous);
     for (int64_t k = 0; k < set->n_local; k++) {
         reference_rotations(r, chosen.best[k], 1, r->orientations + 4 * (set->first + k));
@@ -393,10 +396,10 @@ static status share_choice(run *r, run_record *record)
         entropy[set->first + k] = chosen.entropy[k];
     }
     for (int i = 0; i < comm_size(r->comm); i++)
-        four[i] = 4 * set->per_rank[i];
-    status result = comm_share(r->comm, r->orientations, four, COMM_DOUBLE);
-    if (result == STATUS_OK) result = comm_share(r->comm, r->scores, set->per_rank, COMM_DOUBLE);
-    if (result == STATUS_OK) result = comm_share(r->comm, entropy, set->per_rank, COMM_DOUBLE);
+        r->share[i] = 4 * set->per_rank[i];
+    TRY(comm_share(r->comm, r->orientations, r->share, COMM_DOUBLE));
+    TRY(comm_share(r->comm, r->scores, set->per_rank, COMM_DOUBLE));
+    TRY(comm_share(r->comm, entropy, set->per_rank, COMM_DOUBLE));
     double mean_entropy = 0, mean_score = 0;
     for (int64_t k = 0; k < set->n; k++) {
         mean_entropy += entropy[k] / (double)set->n;
@@ -408,15 +411,13 @@ static status share_choice(run *r, run_record *record)
     record->perplexity = exp(mean_entropy);
     record->score = mean_score;
     record->moved = entropy[set->n / 2];
-    free(entropy);
-    free(four);
-    return result;
+    return STATUS_OK;
 }
 
 static status decide(run *r, const run_step *step, run_record *record)
 {
     match_images chosen;
-    TRY(match_decide(r->match, step->perplexity));
+    TRY(comm_agree(r->comm, match_decide(r->match, step->perplexity)));
     TRY(share_choice(r, record));
     if (!r->cfg->match.fluence_update) return STATUS_OK;
     match_get_images(r->match, &chosen);
@@ -424,7 +425,7 @@ static status decide(run *r, const run_step *step, run_record *record)
 }
 
 /* Without scores: every image at its own given orientation, or at a random reference. */
-static status assign(run *r, run_record *record)
+static status assign_mine(run *r)
 {
     const images *set = r->set;
     int64_t *best = malloc((size_t)(set->n_local + 1) * sizeof *best);
@@ -438,7 +439,12 @@ static status assign(run *r, run_record *record)
     }
     status result = match_assign(r->match, best);
     free(best);
-    TRY(result);
+    return result;
+}
+
+static status assign(run *r, run_record *record)
+{
+    TRY(comm_agree(r->comm, assign_mine(r)));
     return share_choice(r, record);
 }
 
@@ -456,11 +462,13 @@ static status reserve_waiting(run *r)
     if (capacity * r->n_used > r->waiting_capacity) {
         device_free(r->dev, r->waiting_data);
         r->waiting_data = NULL;
+        r->waiting_capacity = 0;
+        TRY(device_alloc(r->dev, bytes(r, capacity * r->n_used), &r->waiting_data));
         r->waiting_capacity = capacity * r->n_used;
-        TRY(device_alloc(r->dev, bytes(r, r->waiting_capacity), &r->waiting_data));
     }
     free(r->waiting_quaternions);
     free(r->waiting_weights);
+    r->waiting_rows = capacity;
     r->waiting_quaternions = malloc((size_t)(4 * capacity) * sizeof(double));
     r->waiting_weights = malloc((size_t)capacity * sizeof(double));
     if (!r->waiting_quaternions || !r->waiting_weights) FAIL(STATUS_RESOURCE, "out of host memory");
@@ -487,45 +495,49 @@ static status append_waiting(run *r, int64_t first, int64_t count)
 /* The waiting list can take `count` more rows. */
 static status make_room(run *r, int64_t count)
 {
-    if ((r->n_waiting + count) * r->n_used <= r->waiting_capacity) return STATUS_OK;
-    return flush_waiting(r);
+    return r->n_waiting + count <= r->waiting_rows ? STATUS_OK : flush_waiting(r);
 }
 
-/* Tomograms of the active references, added over ranks, each rank keeping its share. */
+/* Tomograms of the active references, added over ranks, each rank keeping its share. Collective. */
 static status deal_tomograms(run *r, int64_t n_active)
 {
     const int64_t mine = deal(r, n_active), count = r->share[comm_rank(r->comm)];
-    TRY(make_room(r, count));
-    TRY(match_tomograms(r->match, n_active, r->columns, r->slices));
+    status result = make_room(r, count);
+    if (result == STATUS_OK) result = match_tomograms(r->match, n_active, r->columns, r->slices);
+    TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
     TRY(comm_sum_scatter(r->comm, r->slices,
                          (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used), r->share,
                          real_type(r)));
-    return append_waiting(r, mine, count);
+    return comm_agree(r->comm, append_waiting(r, mine, count));
 }
 
-/* The same in fixed point, all of them on every rank: the same bits for any number of ranks. */
+/* The same in fixed point, all of them on every rank: the same bits for any number of ranks.
+   Collective. */
 static status repeat_tomograms(run *r, int64_t n_active)
 {
     double largest = 1;
     for (int64_t p = 0; p < r->n_used; p++)
         largest = fmax(largest, r->set->mean[p] * (double)r->set->n);
     const double scale = ldexp(1, 61 - (int)ceil(log2(largest)));
-    TRY(make_room(r, n_active));
     memset(r->fixed, 0, (size_t)(n_active * r->n_used) * sizeof *r->fixed);
-    TRY(match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed));
+    status result = make_room(r, n_active);
+    if (result == STATUS_OK)
+        result = match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed);
+    TRY(comm_agree(r->comm, result));
     TRY(comm_sum(r->comm, r->fixed, n_active * r->n_used, COMM_INT64));
-    TRY(match_kernels_of(r->dev, r->precision)
-            ->from_fixed(r->dev, n_active * r->n_used, r->fixed, scale,
-                         (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used)));
-    return append_waiting(r, 0, n_active);
+    result = match_kernels_of(r->dev, r->precision)
+                 ->from_fixed(r->dev, n_active * r->n_used, r->fixed, scale,
+                              (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used));
+    if (result == STATUS_OK) result = append_waiting(r, 0, n_active);
+    return comm_agree(r->comm, result);
 }
 
 static status second_pass(run *r, run_record *record)
 {
     const double least = weight_floor * (double)r->set->n / (double)r->n_references * WEIGHT_SCALE;
-    TRY(reserve_waiting(r));
+    TRY(comm_agree(r->comm, reserve_waiting(r)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
         const double start = now();
@@ -533,7 +545,8 @@ static status second_pass(run *r, run_record *record)
         if (again) TRY(batch_slices(r, first, count));
         reference_rotations(r, first, count, r->quaternions);
         memset(r->weights, 0, (size_t)count * sizeof *r->weights);
-        TRY(match_weights(r->match, first, count, again ? r->slices : NULL, r->weights));
+        TRY(comm_agree(
+            r->comm, match_weights(r->match, first, count, again ? r->slices : NULL, r->weights)));
         TRY(comm_sum(r->comm, r->weights, count, COMM_INT64));
         int64_t n_active = 0;
         for (int64_t a = 0; a < count; a++)
@@ -569,6 +582,7 @@ static status solve(run *r, run_record *record)
     }
     TRY(comm_agree(r->comm, result));
     TRY(comm_broadcast(r->comm, r->merged, volume(r), real_type(r), 0));
+    TRY(comm_broadcast(r->comm, &report, sizeof report, COMM_BYTE, 0));
     record->cg_iterations = report.iterations;
     record->seconds[RUN_MERGE] += now() - start;
     return STATUS_OK;
@@ -615,7 +629,8 @@ done:
     return result;
 }
 
-/* Phases `starts` times, dealt to ranks (start 0 from a density if given), and averages. */
+/* Phases `starts` times, dealt to ranks (start 0 from a density if given), and averages.
+   Collective. */
 static status phase_starts(run *r, int64_t starts, int loops, uint64_t round, const double *from,
                            average_report *report, double *r_factor)
 {
@@ -624,8 +639,8 @@ static status phase_starts(run *r, int64_t starts, int loops, uint64_t round, co
     double *densities = malloc((size_t)(starts * volume(r)) * sizeof *densities);
     double *r_factors = malloc((size_t)starts * sizeof *r_factors);
     if (!densities || !r_factors)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                             "out of host memory for %lld densities", (long long)starts);
+        result =
+            FAILED(STATUS_RESOURCE, "out of host memory for %lld densities", (long long)starts);
     if (result == STATUS_OK)
         result = phase_mine(r, mine, count, loops, round, from, densities, r_factors);
     TRY_OR(done, comm_agree(r->comm, result));
@@ -669,7 +684,7 @@ static status phase(run *r, int number, const run_step *step, run_record *record
     if (step->feedback)
         TRY(run_set_density(r, r->density));
     else
-        TRY(device_copy(r->dev, r->model, r->merged, bytes(r, volume(r))));
+        TRY(comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)))));
     record->seconds[RUN_PHASE] += now() - start;
     return STATUS_OK;
 }
@@ -701,7 +716,7 @@ status run_merge_at(run *r, const double *orientations)
     r->given = NULL;
     TRY(result);
     r->has_model = true;
-    return device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)));
+    return comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r))));
 }
 
 status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor)

@@ -20,16 +20,16 @@ typedef struct run_step {
     bool feedback; /* the next model is the phased density's autocorrelation */
 } run_step;
 
-/* What a generation came to, the same on all ranks. */
+/* What a generation came to, the same on all ranks but for the seconds. */
 typedef struct run_record {
     run_step step;
     double perplexity; /* reached: exp of the mean entropy */
-    double score;      /* mean log-likelihood gain over the mean image, per photon (emc) */
+    double score;      /* mean of the best references' scores (match.h) */
     double moved;      /* median change of the orientations, degrees */
     double r_factor;   /* of the phased density */
     int64_t n_active;  /* references that carry weight */
     int cg_iterations;
-    double seconds[4]; /* slice, match, merge, phase */
+    double seconds[4]; /* of this rank: slice, match, merge, phase */
 } run_record;
 
 enum { RUN_SLICE, RUN_MATCH, RUN_MERGE, RUN_PHASE };
@@ -50,7 +50,8 @@ status run_merge_at(run *r, const double *orientations);
 status run_set_density(run *r, const double *density);
 
 /* Phases the merged autocorrelation of the last generation from `starts` random starts dealt to the
-   ranks; the density becomes the average of the consistent ones. Collective. */
+   ranks; the density becomes the average of the consistent ones, r_factor the smallest of all
+   starts. report and r_factor are the same on all ranks. Collective. */
 status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor);
 
 /* Host arrays owned by the run, the same on all ranks. */
@@ -58,7 +59,7 @@ const double *run_density(const run *r);      /* [size]^3 */
 const double *run_orientations(const run *r); /* [n][4] */
 const double *run_fluence(const run *r);      /* [n] */
 const double *run_scores(const run *r);       /* [n] */
-/* The merged autocorrelation, host doubles [size]^3 to be filled. */
+/* The merged autocorrelation, host doubles [size]^3 to be filled. Not collective. */
 status run_autocorrelation(const run *r, double *out);
 double run_voxel(const run *r); /* Angstrom */
 double run_s_max(const run *r); /* 1/Angstrom */

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 8192 };
-
-static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local char message[STATUS_MESSAGE_SIZE];
 static _Thread_local char place[256];
 
 status status_fail(status code, const char *file, int line, const char *format, ...)
@@ -23,13 +21,14 @@ status status_fail(status code, const char *file, int line, const char *format, 
 status status_prefix(status code, const char *format, ...)
 {
     if (code == STATUS_OK) return code;
-    char old[MESSAGE_SIZE];
+    char old[STATUS_MESSAGE_SIZE];
     memcpy(old, message, sizeof old);
     va_list arguments;
     va_start(arguments, format);
     int n = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (n >= 0 && n < MESSAGE_SIZE) snprintf(message + n, sizeof message - (size_t)n, ": %s", old);
+    if (n >= 0 && n < STATUS_MESSAGE_SIZE)
+        snprintf(message + n, sizeof message - (size_t)n, ": %s", old);
     return code;
 }
 

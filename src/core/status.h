@@ -32,7 +32,14 @@ typedef enum
     } status;
 #undef STATUS_ENUM
 
-#define FAIL(code, ...) return status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
+/* Bytes of the longest message, the closing 0 included. */
+enum { STATUS_MESSAGE_SIZE = 8192 };
+
+/* Stores the sentence and gives the code, for a function that has to go on: ranks wait for it in
+   comm_agree, or it owns something. */
+#define FAILED(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
+
+#define FAIL(code, ...) return FAILED(code, __VA_ARGS__)
 
 #define TRY(call)                                       \
     do {                                                \
