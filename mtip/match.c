@@ -259,44 +259,90 @@ status match_add(match *m, int64_t first, int64_t count, void *slices)
     return m->kernels->ladder_add(m->dev, m->n_rows, count, scores, ld, first, m->bias, &m->state);
 }
 
-/* log Z as a function of t = log beta between two rungs: cubic through values and slopes
-   d log Z / dt = beta u / z. */
-static double interpolate(double t, double t0, double t1, const double f[2], const double slope[2])
+/* Between two rungs log Z is taken as the polynomial in t = log beta that has its values and slopes,
+   d log Z / dt = beta u / z, at both and at their neighbours: the perplexity comes out within 5 % (a
+   cubic through two rungs leaves 20 % where few references compete), Z within 1 %, mostly 1e-4. */
+enum { NODES = 4, TERMS = 2 * NODES };
+
+typedef struct curve {
+    int n; /* rungs in use */
+    double t[NODES], e[NODES];
+    double newton[TERMS]; /* divided differences over every t taken twice */
+} curve;
+
+/* Newton's polynomial at t, and its derivative. */
+static double curve_value(const curve *c, double t, double *slope)
 {
-    double h = t1 - t0, x = (t - t0) / h;
-    double h00 = (1 + 2 * x) * (1 - x) * (1 - x), h10 = x * (1 - x) * (1 - x);
-    return h00 * f[0] + h10 * h * slope[0] + (1 - h00) * f[1] + x * x * (x - 1) * h * slope[1];
+    double value = 0;
+    *slope = 0;
+    for (int i = 2 * c->n - 1; i >= 0; i--) {
+        *slope = *slope * (t - c->t[i / 2]) + value;
+        value = value * (t - c->t[i / 2]) + c->newton[i];
+    }
+    return value;
 }
 
-/* The beta at which the entropy, log Z - beta d(log Z)/d(beta), meets the target, and what goes
-   with it. sums: rungs of beta = 1, 1/2, .. */
+/* Lagrange's polynomial through the means e at t. */
+static double curve_expected(const curve *c, double t)
+{
+    double sum = 0;
+    for (int i = 0; i < c->n; i++) {
+        double term = c->e[i];
+        for (int j = 0; j < c->n; j++)
+            if (j != i) term *= (t - c->t[j]) / (c->t[i] - c->t[j]);
+        sum += term;
+    }
+    return sum;
+}
+
+/* The curve for t between rungs b and b - 1. sums: rungs of beta = 1, 1/2, .. */
+static void curve_make(double (*sums)[3], int b, curve *c)
+{
+    double slope[NODES];
+    const int first = b > 2 ? b - 2 : 0, last = b + 1 < LADDER ? b + 1 : LADDER - 1;
+    c->n = last - first + 1;
+    for (int i = 0; i < c->n; i++) {
+        const double *sum = sums[first + i];
+        c->t[i] = -(first + i) * M_LN2;
+        c->e[i] = sum[2] / sum[0];
+        c->newton[2 * i] = c->newton[2 * i + 1] = log(sum[0]);
+        slope[i] = ldexp(sum[1], -(first + i)) / sum[0];
+    }
+    for (int order = 1; order < 2 * c->n; order++)
+        for (int i = 2 * c->n - 1; i >= order; i--) {
+            const double step = c->t[i / 2] - c->t[(i - order) / 2];
+            c->newton[i] = step != 0 ? (c->newton[i] - c->newton[i - 1]) / step : slope[i / 2];
+        }
+}
+
+/* The beta at which the entropy, log Z - d log Z / dt, meets the target, and what goes with it; 1
+   where the posterior is softer than that as it is. */
 static double choose_beta(double (*sums)[3], double target, double *log_z, double *entropy,
                           double *expected)
 {
-    double f[LADDER], slope[LADDER], h[LADDER], e[LADDER], beta = 1;
-    for (int b = 0; b < LADDER; b++, beta /= 2) {
-        f[b] = log(sums[b][0]);
-        slope[b] = beta * sums[b][1] / sums[b][0];
-        h[b] = f[b] - slope[b];
-        e[b] = sums[b][2] / sums[b][0];
-    }
     int b = 0;
-    while (b < LADDER - 1 && h[b] < target)
-        b++;
-    if (b == 0) {
-        *log_z = f[0];
-        *entropy = h[0];
-        *expected = e[0];
-        return 1;
+    for (; b < LADDER; b++) {
+        *log_z = log(sums[b][0]);
+        *entropy = *log_z - ldexp(sums[b][1], -b) / sums[b][0];
+        *expected = sums[b][2] / sums[b][0];
+        if (*entropy >= target) break;
     }
-    /* between rung b (smaller beta, larger entropy) and b - 1 */
-    double t1 = -(b - 1) * log(2), t0 = -b * log(2);
-    double weight = h[b] > h[b - 1] ? fmin(1, fmax(0, (h[b] - target) / (h[b] - h[b - 1]))) : 0;
-    double t = t0 + weight * (t1 - t0);
-    *log_z = interpolate(t, t0, t1, (double[]){f[b], f[b - 1]}, (double[]){slope[b], slope[b - 1]});
-    *entropy = h[b] + weight * (h[b - 1] - h[b]);
-    *expected = e[b] + weight * (e[b - 1] - e[b]);
-    return exp(t);
+    if (b == 0) return 1;
+    if (b == LADDER) return ldexp(1, 1 - LADDER); /* as soft as it can be made */
+    curve c;
+    curve_make(sums, b, &c);
+    double low = -b * M_LN2, high = (1 - b) * M_LN2, slope; /* the entropy falls with t */
+    for (int i = 0; i < 40; i++) {
+        const double t = (low + high) / 2, value = curve_value(&c, t, &slope);
+        if (value - slope >= target)
+            low = t;
+        else
+            high = t;
+    }
+    *log_z = curve_value(&c, low, &slope);
+    *entropy = *log_z - slope;
+    *expected = curve_expected(&c, low);
+    return exp(low);
 }
 
 static status publish_choice(match *m)

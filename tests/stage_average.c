@@ -1,0 +1,100 @@
+/* stage_average.c: phasings that differ by hand and shift become one density. */
+#include "mtip/average.h"
+#include "mtip/pointwise.h"
+#include "stage_case.h"
+#include "stage_suite.h"
+
+enum { BLOBS = 6, STARTS = 5, LARGEST = 18, MOST = LARGEST * LARGEST * LARGEST };
+
+/* Blobs at random places, all of them moved by hand and shift (z, y, x). */
+static void blobs(int64_t n, uint64_t seed, double hand, const double shift[3], double *density)
+{
+    double *u = stage_uniform(seed, 4 * BLOBS, -3.5, 3.5);
+    for (int64_t i = 0; i < n * n * n; i++) {
+        const double x[3] = {(double)centred(i / n / n, n), (double)centred(i / n % n, n),
+                             (double)centred(i % n, n)};
+        density[i] = 0;
+        for (int b = 0; b < BLOBS; b++) {
+            double square = 0;
+            for (int d = 0; d < 3; d++)
+                square += pow(x[d] - shift[d] - hand * u[4 * b + d], 2);
+            density[i] += (4 + u[4 * b + 3]) * exp(-square / (2 * 1.2 * 1.2));
+        }
+    }
+    free(u);
+}
+
+static void check_size(int64_t n)
+{
+    static const double shifts[STARTS][3] = {
+        {0, 0, 0}, {1, -1, 2}, {0.4, 1.3, -0.7}, {-0.5, 0.25, 0}, {0, 0, 0}};
+    static const double hands[STARTS] = {1, -1, 1, -1, 1};
+    /* the first start is the best, the last one another particle */
+    static const double r_factors[STARTS] = {0.1, 0.2, 0.15, 0.3, 0.12};
+    const int64_t cube = n * n * n;
+    double *densities = malloc((size_t)(STARTS * cube) * sizeof *densities);
+    double truth[MOST], mean[MOST];
+    for (int s = 0; s < STARTS; s++)
+        blobs(n, s == STARTS - 1 ? 72 : 71, hands[s], shifts[s], densities + s * cube);
+    memcpy(truth, densities, (size_t)cube * sizeof *truth);
+    average_report report;
+    assert_ok(average_densities(stage.dev, n, STARTS, 0.9, r_factors, densities, mean, &report));
+    assert_int_equal(report.n_used, STARTS - 1);
+    assert_within(0.999, report.agreement, 1 + 1e-9);
+    assert_near(mean, truth, cube, 0.01);
+    for (int s = 0; s < STARTS - 1; s++)
+        assert_near(densities + s * cube, truth, cube, 0.02);
+    assert_true(stage_distance(densities + (STARTS - 1) * cube, truth, cube) > 0.2);
+    free(densities);
+}
+
+static void brings_hands_and_shifts_together_and_leaves_an_outlier_out(void **state)
+{
+    (void)state;
+    check_size(16);
+    check_size(17);
+    check_size(18);
+}
+
+static void one_start_is_its_own_average(void **state)
+{
+    (void)state;
+    static const double nowhere[3] = {0, 0, 0}, r_factor = 0.5;
+    double density[MOST], before[MOST], mean[MOST];
+    blobs(13, 73, 1, nowhere, density);
+    memcpy(before, density, sizeof before);
+    average_report report;
+    assert_ok(average_densities(stage.dev, 13, 1, 0.9, &r_factor, density, mean, &report));
+    assert_int_equal(report.n_used, 1);
+    assert_true(report.agreement == 1);
+    assert_memory_equal(mean, before, sizeof(double[13 * 13 * 13]));
+}
+
+static void nan_is_an_error(void **state)
+{
+    (void)state;
+    static const double nowhere[3] = {0, 0, 0}, r_factors[2] = {0.5, 0.6};
+    double *densities = malloc(sizeof(double[2][MOST])), mean[MOST];
+    blobs(13, 73, 1, nowhere, densities);
+    blobs(13, 73, 1, nowhere, densities + 13 * 13 * 13);
+    densities[13 * 13 * 13 + 500] = NAN;
+    average_report report;
+    assert_int_equal(average_densities(stage.dev, 13, 2, 0.9, r_factors, densities, mean, &report),
+                     STATUS_NUMERIC);
+    free(densities);
+}
+
+static int group(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brings_hands_and_shifts_together_and_leaves_an_outlier_out),
+        cmocka_unit_test(one_start_is_its_own_average),
+        cmocka_unit_test(nan_is_an_error),
+    };
+    return cmocka_run_group_tests_name("averaging", tests, NULL, NULL);
+}
+
+int average_suite(const device *dev, precision p)
+{
+    return stage_run(dev, p, group);
+}

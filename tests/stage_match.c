@@ -1,0 +1,423 @@
+/* stage_match.c: scores, posteriors and tomograms are their formulas.
+
+   Every image has a pixel of its own, where it alone has a count and all slices are equal: the
+   tomograms of these pixels are the posterior. */
+#include "mtip/match.h"
+#include "mtip/random.h"
+#include "stage_case.h"
+#include "stage_suite.h"
+
+#include <stdio.h>
+
+enum { IMAGES = 70, REFERENCES = 50, BATCH = 16, TRUE_PIXELS = 24, UNUSED = 5 };
+enum { USED = TRUE_PIXELS + IMAGES, PIXELS = USED + UNUSED };
+
+static const double floor_value = 0.05;
+
+typedef struct problem {
+    double slices[REFERENCES][PIXELS], correction[PIXELS], mean[PIXELS], whitening[PIXELS];
+    double fluence[IMAGES];
+    float images[IMAGES][PIXELS];
+} problem;
+
+/* What a generation came to. */
+typedef struct outcome {
+    double tomograms[REFERENCES][USED];
+    double posterior[IMAGES][REFERENCES];
+    int64_t weights[REFERENCES], fixed[REFERENCES][USED];
+} outcome;
+
+static problem *new_problem(void)
+{
+    problem *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    double *u = stage_uniform(11, REFERENCES * PIXELS, 0, 2),
+           *c = stage_uniform(12, PIXELS, .5, 1.5);
+    memcpy(p->slices, u, sizeof p->slices);
+    memcpy(p->correction, c, sizeof p->correction);
+    free(u), free(c);
+    for (int t = TRUE_PIXELS; t < USED; t++)
+        for (int r = 0; r < REFERENCES; r++)
+            p->slices[r][t] = 1;
+    static const double scales[] = {20, 0.3, 0.01};
+    for (int k = 0; k < IMAGES; k++) {
+        random_stream stream;
+        random_start(&stream, 13, RANDOM_PHOTONS, (uint64_t)k, 0);
+        p->fluence[k] = scales[k % 3];
+        const double *slice = p->slices[k % REFERENCES];
+        for (int i = 0; i < PIXELS; i++)
+            p->images[k][i] =
+                i >= TRUE_PIXELS && i < USED
+                    ? (float)(i == TRUE_PIXELS + k)
+                    : (float)random_poisson(&stream, p->fluence[k] * slice[i] * p->correction[i]);
+        for (int i = 0; i < PIXELS; i++)
+            p->mean[i] += (double)p->images[k][i] / IMAGES;
+    }
+    for (int i = 0; i < PIXELS; i++)
+        p->whitening[i] = 0.3 + 0.01 * i;
+    return p;
+}
+
+/* A matcher of images first .. first+count-1. */
+static match *new_match(const problem *p, match_method method, int64_t memory, int first, int count)
+{
+    const match_options options = {stage.precision, method, memory, floor_value, count, PIXELS};
+    const match_pixels pixels = {p->correction, p->mean, p->whitening};
+    match *m;
+    assert_ok(match_create(stage.dev, &options, &pixels, p->images[first], &m));
+    assert_ok(match_begin(m, REFERENCES, BATCH, USED));
+    assert_ok(match_set_fluence(m, p->fluence + first));
+    return m;
+}
+
+/* The slices of a batch, used pixels only, on the device. */
+static void *batch_slices(const problem *p, int first, int count)
+{
+    double rows[BATCH * USED];
+    for (int r = 0; r < count; r++)
+        memcpy(rows + r * USED, p->slices[first + r], USED * sizeof(double));
+    return stage_upload(rows, count * USED);
+}
+
+static int batch_count(int first)
+{
+    return REFERENCES - first < BATCH ? REFERENCES - first : BATCH;
+}
+
+static void first_pass(const problem *p, match *m)
+{
+    for (int first = 0; first < REFERENCES; first += BATCH) {
+        void *slices = batch_slices(p, first, batch_count(first));
+        assert_ok(match_add(m, first, batch_count(first), slices));
+        stage_free(slices);
+    }
+}
+
+/* Adds to the weights and fixed-point tomograms of `to`, sets the rest. */
+static void second_pass(const problem *p, match *m, outcome *to)
+{
+    int64_t columns[BATCH];
+    for (int i = 0; i < BATCH; i++)
+        columns[i] = i;
+    for (int first = 0; first < REFERENCES; first += BATCH) {
+        const int count = batch_count(first);
+        void *slices = batch_slices(p, first, count), *tomograms = stage_new(BATCH * USED);
+        assert_ok(match_weights(m, first, count, match_keeps_scores(m) ? NULL : slices,
+                                to->weights + first));
+        assert_ok(match_tomograms(m, count, columns, tomograms));
+        stage_download(tomograms, count * USED, to->tomograms[first]);
+        assert_ok(match_tomograms_fixed(m, count, columns, 0x1p30, to->fixed[first]));
+        stage_free(tomograms), stage_free(slices);
+    }
+    for (int k = 0; k < IMAGES; k++)
+        for (int r = 0; r < REFERENCES; r++)
+            to->posterior[k][r] = to->tomograms[r][TRUE_PIXELS + k];
+}
+
+static outcome *generation(const problem *p, match *m, double perplexity)
+{
+    outcome *to = calloc(1, sizeof *to);
+    assert_non_null(to);
+    first_pass(p, m);
+    assert_ok(match_decide(m, perplexity));
+    second_pass(p, m, to);
+    return to;
+}
+
+static double rate(const problem *p, int r, int i)
+{
+    return fmax(p->slices[r][i], floor_value) * p->correction[i];
+}
+
+static double expected_total(const problem *p, int r)
+{
+    double sum = 0;
+    for (int i = 0; i < USED; i++)
+        sum += rate(p, r, i);
+    return sum;
+}
+
+/* Log-likelihood of image k for reference r, up to a constant of the image. */
+static double poisson_score(const problem *p, int k, int r)
+{
+    double sum = -p->fluence[k] * expected_total(p, r);
+    for (int i = 0; i < USED; i++)
+        sum += (double)p->images[k][i] * log(rate(p, r, i));
+    return sum;
+}
+
+/* Correlation of whitened image and slice; the image's norm is over all its pixels. */
+static double ncc_score(const problem *p, int k, int r)
+{
+    double product = 0, image = 0, slice = 0;
+    for (int i = 0; i < PIXELS; i++) {
+        double y = (double)p->images[k][i] * p->whitening[i];
+        double x = p->slices[r][i] * p->correction[i] * p->whitening[i];
+        image += y * y;
+        if (i >= USED) continue;
+        product += x * y;
+        slice += x * x;
+    }
+    return product / sqrt(image * slice);
+}
+
+static double l2_score(const problem *p, int k, int r)
+{
+    double sum = 0;
+    for (int i = 0; i < USED; i++) {
+        double d = (double)p->images[k][i] - p->slices[r][i] * p->correction[i];
+        sum -= d * d / 2;
+    }
+    return sum;
+}
+
+typedef double (*score_formula)(const problem *p, int k, int r);
+
+static int naive_best(const problem *p, score_formula score, int k)
+{
+    int best = 0;
+    for (int r = 1; r < REFERENCES; r++)
+        if (score(p, k, r) > score(p, k, best)) best = r;
+    return best;
+}
+
+/* Posterior of image k at beta by its formula. */
+static void naive_posterior(const problem *p, int k, double beta, double posterior[REFERENCES])
+{
+    double max = poisson_score(p, k, naive_best(p, poisson_score, k)), sum = 0;
+    for (int r = 0; r < REFERENCES; r++)
+        sum += posterior[r] = exp(beta * (poisson_score(p, k, r) - max));
+    for (int r = 0; r < REFERENCES; r++)
+        posterior[r] /= sum;
+}
+
+/* Every score, seen through a generation of one reference; differences to reference 0, since a
+   constant of the image is free. */
+static void check_scores(match_method method, score_formula score)
+{
+    problem *p = new_problem();
+    double *found = malloc(sizeof(double) * IMAGES * REFERENCES);
+    double *expected = malloc(sizeof(double) * IMAGES * REFERENCES);
+    match *m = new_match(p, method, 1 << 20, 0, IMAGES);
+    match_images chosen;
+    for (int r = 0; r < REFERENCES; r++) {
+        assert_ok(match_begin(m, 1, 1, USED));
+        void *slice = batch_slices(p, r, 1);
+        assert_ok(match_add(m, 0, 1, slice));
+        stage_free(slice);
+        assert_ok(match_decide(m, 1));
+        match_get_images(m, &chosen);
+        for (int k = 0; k < IMAGES; k++) {
+            found[k * REFERENCES + r] = chosen.score[k];
+            expected[k * REFERENCES + r] = score(p, k, r);
+        }
+    }
+    for (int k = 0; k < IMAGES; k++)
+        for (int r = REFERENCES - 1; r >= 0; r--) {
+            found[k * REFERENCES + r] -= found[k * REFERENCES];
+            expected[k * REFERENCES + r] -= expected[k * REFERENCES];
+        }
+    assert_near(found, expected, IMAGES * REFERENCES, stage_either(1e-5, 1e-12));
+    match_destroy(m);
+    free(found), free(expected), free(p);
+}
+
+static void poisson_scores_are_the_log_likelihood(void **state)
+{
+    (void)state;
+    check_scores(MATCH_EMC, poisson_score);
+}
+
+static void ncc_scores_are_the_whitened_correlation(void **state)
+{
+    (void)state;
+    check_scores(MATCH_NCC, ncc_score);
+}
+
+static void l2_scores_are_half_the_squared_distance(void **state)
+{
+    (void)state;
+    check_scores(MATCH_L2, l2_score);
+}
+
+static void check_image(const problem *p, int k, double perplexity, const match_images *chosen,
+                        const double found[REFERENCES])
+{
+    double exact[REFERENCES], sum = 0, entropy = 0, expected = 0;
+    naive_posterior(p, k, chosen->beta[k], exact);
+    for (int r = 0; r < REFERENCES; r++) {
+        sum += found[r];
+        if (exact[r] > 0) entropy -= exact[r] * log(exact[r]);
+        expected += exact[r] * expected_total(p, r);
+    }
+    assert_int_equal(chosen->best[k], naive_best(p, poisson_score, k));
+    assert_within(0.99, sum, 1.01); /* log Z is interpolated between betas */
+    assert_within(0, chosen->beta[k], 1);
+    assert_near(found, exact, REFERENCES, 0.01);
+    assert_within(0.95 * perplexity, exp(entropy), REFERENCES);
+    assert_within(entropy - 0.05, chosen->entropy[k], entropy + 0.05);
+    assert_within(0.99 * expected, chosen->expected[k], 1.01 * expected);
+    if (chosen->beta[k] < 1) {
+        assert_within(0.95 * perplexity, exp(entropy), 1.05 * perplexity);
+    } else { /* no interpolation: exact */
+        assert_near(found, exact, REFERENCES, stage_either(1e-5, 1e-12));
+        assert_within(entropy - 1e-5, chosen->entropy[k], entropy + 1e-5);
+        assert_within(expected * (1 - 1e-5), chosen->expected[k], expected * (1 + 1e-5));
+    }
+}
+
+static void posteriors_have_the_perplexity_asked_for(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    match *m = new_match(p, MATCH_EMC, 1 << 20, 0, IMAGES);
+    static const double targets[] = {1.5, 4, 20, 48};
+    int n_soft = 0, n_exact = 0;
+    for (int t = 0; t < 4; t++) {
+        assert_ok(match_begin(m, REFERENCES, BATCH, USED));
+        outcome *found = generation(p, m, targets[t]);
+        match_images chosen;
+        match_get_images(m, &chosen);
+        for (int k = 0; k < IMAGES; k++) {
+            check_image(p, k, targets[t], &chosen, found->posterior[k]);
+            n_soft += chosen.beta[k] < 1;
+            n_exact += chosen.beta[k] == 1;
+        }
+        free(found);
+    }
+    assert_true(n_soft > 20 && n_exact > 20);
+    match_destroy(m);
+    free(p);
+}
+
+static void check_hard(match_method method, score_formula score, double perplexity)
+{
+    problem *p = new_problem();
+    match *m = new_match(p, method, 1 << 20, 0, IMAGES);
+    outcome *found = generation(p, m, perplexity);
+    for (int k = 0; k < IMAGES; k++)
+        for (int r = 0; r < REFERENCES; r++)
+            assert_true(found->posterior[k][r] == (r == naive_best(p, score, k)));
+    match_destroy(m);
+    free(found), free(p);
+}
+
+static void hard_choices_are_the_best_score(void **state)
+{
+    (void)state;
+    check_hard(MATCH_EMC, poisson_score, 1);
+    check_hard(MATCH_NCC, ncc_score, 4);
+    check_hard(MATCH_L2, l2_score, 4);
+}
+
+static void kept_scores_and_two_passes_agree(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    match *keeps = new_match(p, MATCH_EMC, 1 << 20, 0, IMAGES);
+    match *again = new_match(p, MATCH_EMC, 0, 0, IMAGES);
+    outcome *a = generation(p, keeps, 4), *b = generation(p, again, 4);
+    assert_true(match_keeps_scores(keeps) && !match_keeps_scores(again));
+    assert_near(b->posterior[0], a->posterior[0], IMAGES * REFERENCES, stage_either(1e-4, 1e-11));
+    assert_near(b->tomograms[0], a->tomograms[0], USED * REFERENCES, stage_either(1e-4, 1e-11));
+    match_destroy(again), match_destroy(keeps);
+    free(a), free(b), free(p);
+}
+
+static void tomograms_are_sums_over_images(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    match *m = new_match(p, MATCH_EMC, 1 << 20, 0, IMAGES);
+    outcome *found = generation(p, m, 4);
+    double *sums = calloc(REFERENCES * USED, sizeof *sums);
+    double *fixed = malloc(sizeof(double[REFERENCES][USED]));
+    double weights[REFERENCES] = {0}, found_weights[REFERENCES];
+    for (int r = 0; r < REFERENCES; r++) {
+        found_weights[r] = (double)found->weights[r] / WEIGHT_SCALE;
+        for (int k = 0; k < IMAGES; k++) {
+            weights[r] += found->posterior[k][r] * p->fluence[k];
+            for (int i = 0; i < USED; i++)
+                sums[r * USED + i] += found->posterior[k][r] * (double)p->images[k][i];
+        }
+        for (int i = 0; i < USED; i++)
+            fixed[r * USED + i] = (double)found->fixed[r][i] / 0x1p30;
+    }
+    assert_near(found->tomograms[0], sums, REFERENCES * USED, stage_either(1e-6, 1e-14));
+    assert_near(fixed, sums, REFERENCES * USED, stage_either(1e-6, 1e-9));
+    assert_near(found_weights, weights, REFERENCES, stage_either(1e-6, 1e-11));
+    match_destroy(m);
+    free(sums), free(fixed), free(found), free(p);
+}
+
+/* Divided at a block border, as between ranks, one part empty. */
+static void fixed_point_sums_do_not_depend_on_the_division(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    match *whole = new_match(p, MATCH_EMC, 1 << 20, 0, IMAGES);
+    outcome *one = generation(p, whole, 4), *parts = calloc(1, sizeof *parts);
+    match_images chosen, part;
+    match_get_images(whole, &chosen);
+    const int borders[] = {0, 0, MATCH_BLOCK, IMAGES};
+    for (int i = 0; i < 3; i++) {
+        const int first = borders[i], count = borders[i + 1] - first;
+        match *m = new_match(p, MATCH_EMC, i == 1 ? 0 : 1 << 20, first, count);
+        first_pass(p, m);
+        assert_ok(match_decide(m, 4));
+        match_get_images(m, &part);
+        for (int k = 0; k < count; k++) {
+            assert_int_equal(part.best[k], chosen.best[first + k]);
+            assert_true(part.beta[k] == chosen.beta[first + k]);
+            assert_true(part.expected[k] == chosen.expected[first + k]);
+        }
+        second_pass(p, m, parts);
+        match_destroy(m);
+    }
+    assert_memory_equal(parts->weights, one->weights, sizeof one->weights);
+    assert_memory_equal(parts->fixed, one->fixed, sizeof one->fixed);
+    match_destroy(whole);
+    free(one), free(parts), free(p);
+}
+
+static void images_can_be_assigned(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    int64_t best[IMAGES];
+    match *m = new_match(p, MATCH_EMC, 0, 0, IMAGES);
+    outcome *found = calloc(1, sizeof *found);
+    for (int k = 0; k < IMAGES; k++)
+        best[k] = (7 * k + 3) % REFERENCES;
+    assert_ok(match_assign(m, best));
+    second_pass(p, m, found);
+    for (int k = 0; k < IMAGES; k++)
+        for (int r = 0; r < REFERENCES; r++)
+            assert_true(found->posterior[k][r] == (r == best[k]));
+    best[3] = REFERENCES;
+    assert_int_equal(match_assign(m, best), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "image 3 is assigned to reference 50 of 50"));
+    match_destroy(m);
+    free(found), free(p);
+}
+
+static int group(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(poisson_scores_are_the_log_likelihood),
+        cmocka_unit_test(ncc_scores_are_the_whitened_correlation),
+        cmocka_unit_test(l2_scores_are_half_the_squared_distance),
+        cmocka_unit_test(posteriors_have_the_perplexity_asked_for),
+        cmocka_unit_test(hard_choices_are_the_best_score),
+        cmocka_unit_test(kept_scores_and_two_passes_agree),
+        cmocka_unit_test(tomograms_are_sums_over_images),
+        cmocka_unit_test(fixed_point_sums_do_not_depend_on_the_division),
+        cmocka_unit_test(images_can_be_assigned),
+    };
+    return cmocka_run_group_tests_name("matching", tests, NULL, NULL);
+}
+
+int match_suite(const device *dev, precision p)
+{
+    return stage_run(dev, p, group);
+}
