@@ -1,7 +1,8 @@
 # The stages of the reconstruction, what ranks say to each other, and the program on several ranks.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+# For MPI programs: as any user, with more ranks than cores.
 set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_orte_base_help_aggregate=0 OMPI_MCA_btl_vader_single_copy_mechanism=none
+  OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   ASAN_OPTIONS=detect_leaks=0 OMP_NUM_THREADS=1)
 
 add_library(stage_suite STATIC stage_case.c stage_slice.c stage_match.c stage_merge.c stage_phase.c
@@ -12,4 +13,12 @@ target_link_libraries(test_stages PRIVATE stage_suite)
 foreach(stage slice match merge phase average)
   add_test(NAME stage.${stage} COMMAND test_stages ${stage})
   set_tests_properties(stage.${stage} PROPERTIES LABELS unit TIMEOUT 120 PROCESSORS 2)
+endforeach()
+
+add_executable(test_comm test_comm.c)
+target_link_libraries(test_comm PRIVATE app PkgConfig::CMOCKA)
+foreach(ranks 1 2 3 4)
+  add_test(NAME comm.n${ranks} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:test_comm>)
+  set_tests_properties(comm.n${ranks} PROPERTIES LABELS mpi PROCESSORS ${ranks} TIMEOUT 60
+    ENVIRONMENT "${mpi_environment}")
 endforeach()
