@@ -176,7 +176,7 @@ static status create_file(job *j, const char *typed)
         .n_images = j->config->simulate.images,
         .command_line = typed,
         .config_text = text,
-        .truth = &truth,
+        .truth = j->config->simulate.truth ? &truth : NULL,
         .flux = simulate_flux(j->sim),
         .seed = (uint64_t)j->config->simulate.seed,
     };

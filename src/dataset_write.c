@@ -8,6 +8,7 @@
 
 struct dataset_writer {
     h5_writer *file;
+    bool truth;
 };
 
 static status write_positions(h5_writer *file, const detector *det)
@@ -136,10 +137,12 @@ static status write_head(h5_writer *file, const dataset_description *about)
     const int64_t n = about->n_images, dims[4] = {n, 1, set->n_rows, set->n_cols},
                   quaternion_dims[2] = {n, 4};
     TRY(write_detector(file, about->det));
-    if (about->truth) TRY(write_atoms(file, about->truth));
-    TRY(h5_declare(file, "/orientations", H5_DOUBLE, 2, quaternion_dims, NULL,
-                   "true rotation of the particle, unit quaternion w, x, y, z"));
-    TRY(h5_declare(file, "/fluences", H5_DOUBLE, 1, dims, "1", "true fluence, 1 on average"));
+    if (about->truth) {
+        TRY(write_atoms(file, about->truth));
+        TRY(h5_declare(file, "/orientations", H5_DOUBLE, 2, quaternion_dims, NULL,
+                       "true rotation of the particle, unit quaternion w, x, y, z"));
+        TRY(h5_declare(file, "/fluences", H5_DOUBLE, 1, dims, "1", "true fluence, 1 on average"));
+    }
     TRY(h5_declare(file, "/intensities", H5_SINGLE, 4, dims, "photons", "counts of a pixel"));
     return write_attributes(file, about);
 }
@@ -149,6 +152,7 @@ status dataset_create(const char *path, const dataset_description *about, datase
     *created = NULL;
     dataset_writer *w = calloc(1, sizeof *w);
     if (!w) FAIL(STATUS_RESOURCE, "%s: no memory to write it", path);
+    w->truth = about->truth;
     status result = h5_create(path, &w->file);
     if (result == STATUS_OK) result = write_head(w->file, about);
     if (result == STATUS_OK)
@@ -162,6 +166,7 @@ status dataset_write(dataset_writer *w, int64_t first, int64_t count, const floa
                      const double *quaternions, const double *fluences)
 {
     TRY(h5_write_rows(w->file, "/intensities", first, count, images));
+    if (!w->truth) return STATUS_OK;
     TRY(h5_write_rows(w->file, "/orientations", first, count, quaternions));
     return h5_write_rows(w->file, "/fluences", first, count, fluences);
 }

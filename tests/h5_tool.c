@@ -1,0 +1,148 @@
+/* h5_tool.c: for test scripts: compares datasets of two files, damages a data set.
+
+     h5_tool same A B PATH...       the same bits in both?
+     h5_tool alike A B PATH LEAST   correlation of at least this (printed)
+     h5_tool damage FILE WHAT [K]   nan, negative, dark: in or of image K; mask: nothing is left;
+                                    positions: of another detector; truth: taken away */
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All numbers of a dataset as doubles; NULL if there is no such thing. */
+static double *numbers(const char *file, const char *path, hsize_t *n)
+{
+    hid_t id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = id < 0 ? -1 : H5Dopen2(id, path, H5P_DEFAULT);
+    double *values = NULL;
+    if (set >= 0) {
+        hid_t space = H5Dget_space(set);
+        *n = (hsize_t)H5Sget_simple_extent_npoints(space);
+        values = malloc((*n + 1) * sizeof *values);
+        if (values && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+            free(values);
+            values = NULL;
+        }
+        H5Sclose(space);
+        H5Dclose(set);
+    }
+    if (id >= 0) H5Fclose(id);
+    if (!values) fprintf(stderr, "h5_tool: cannot read %s of %s\n", path, file);
+    return values;
+}
+
+static int same(const char *a, const char *b, const char *path)
+{
+    hsize_t n = 0, m = 0;
+    double *x = numbers(a, path, &n), *y = numbers(b, path, &m);
+    int equal = x && y && n == m && memcmp(x, y, n * sizeof *x) == 0;
+    if (!equal) printf("%s differs between %s and %s\n", path, a, b);
+    free(x);
+    free(y);
+    return equal;
+}
+
+static int alike(const char *a, const char *b, const char *path, double least)
+{
+    hsize_t n = 0, m = 0;
+    double *x = numbers(a, path, &n), *y = numbers(b, path, &m), c = NAN;
+    if (x && y && n == m) {
+        double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+        for (hsize_t i = 0; i < n; i++) {
+            mx += x[i] / (double)n;
+            my += y[i] / (double)n;
+        }
+        for (hsize_t i = 0; i < n; i++) {
+            xx += (x[i] - mx) * (x[i] - mx);
+            yy += (y[i] - my) * (y[i] - my);
+            xy += (x[i] - mx) * (y[i] - my);
+        }
+        c = xy / sqrt(xx * yy);
+    }
+    free(x);
+    free(y);
+    printf("%s of %s and %s: correlation %.6f\n", path, a, b, c);
+    return c >= least;
+}
+
+/* Sets image k to zero (dark), or one pixel in the middle of its last row to a value. */
+static int spoil_image(hid_t file, hsize_t k, const double *value)
+{
+    hid_t set = H5Dopen2(file, "/intensities", H5P_DEFAULT), space = H5Dget_space(set);
+    hsize_t dims[4], start[4] = {k, 0, 0, 0}, count[4] = {1, 1, 1, 1};
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    if (value) {
+        start[2] = dims[2] - 1;
+        start[3] = dims[3] / 2;
+    } else {
+        count[1] = dims[1];
+        count[2] = dims[2];
+        count[3] = dims[3];
+    }
+    hsize_t n = count[1] * count[2] * count[3];
+    double *numbers_in = calloc(n, sizeof *numbers_in);
+    if (value) numbers_in[0] = *value;
+    hid_t memory = H5Screate_simple(1, &n, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    herr_t code = H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, numbers_in);
+    free(numbers_in);
+    H5Sclose(memory);
+    H5Sclose(space);
+    H5Dclose(set);
+    return code >= 0;
+}
+
+static int clear_mask(hid_t file)
+{
+    hid_t set = H5Dopen2(file, "/mask", H5P_DEFAULT), space = H5Dget_space(set);
+    unsigned char *zeros = calloc((size_t)H5Sget_simple_extent_npoints(space), 1);
+    herr_t code = H5Dwrite(set, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros);
+    free(zeros);
+    H5Sclose(space);
+    H5Dclose(set);
+    return code >= 0;
+}
+
+static int other_detector(hid_t file)
+{
+    const char *name = "/pixel_position_reciprocal";
+    const hsize_t dims[4] = {1, 5, 7, 3};
+    H5Ldelete(file, name, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(4, dims, NULL);
+    hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Dclose(set);
+    return set >= 0;
+}
+
+static int damage(const char *path, const char *what, hsize_t k)
+{
+    const double nan = NAN, negative = -1;
+    int done = 0;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (file < 0) return 0;
+    if (strcmp(what, "nan") == 0) done = spoil_image(file, k, &nan);
+    if (strcmp(what, "negative") == 0) done = spoil_image(file, k, &negative);
+    if (strcmp(what, "dark") == 0) done = spoil_image(file, k, NULL);
+    if (strcmp(what, "mask") == 0) done = clear_mask(file);
+    if (strcmp(what, "positions") == 0) done = other_detector(file);
+    if (strcmp(what, "truth") == 0)
+        done = H5Ldelete(file, "/orientations", H5P_DEFAULT) >= 0 &&
+               H5Ldelete(file, "/fluences", H5P_DEFAULT) >= 0 &&
+               H5Ldelete(file, "/truth", H5P_DEFAULT) >= 0;
+    return H5Fclose(file) >= 0 && done;
+}
+
+int main(int argc, char **argv)
+{
+    int good = argc > 4;
+    if (argc > 4 && strcmp(argv[1], "same") == 0)
+        for (int i = 4; i < argc; i++)
+            good &= same(argv[2], argv[3], argv[i]);
+    else if (argc == 6 && strcmp(argv[1], "alike") == 0)
+        good = alike(argv[2], argv[3], argv[4], atof(argv[5]));
+    else if (argc > 3 && strcmp(argv[1], "damage") == 0)
+        good = damage(argv[2], argv[3], argc > 4 ? (hsize_t)atoll(argv[4]) : 0);
+    return !good;
+}
