@@ -58,6 +58,16 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
     return STATUS_OK;
 }
 
+/* Lines that did not reach the disk are a failure too. */
+static status close_log(const config *cfg, FILE *log)
+{
+    const bool lost = log && ferror(log) != 0;
+    if ((log && fclose(log) != 0) || lost)
+        FAIL(STATUS_OUTPUT, "lines of %s/log.txt are lost: is the disk full? The results are whole",
+             cfg->run.directory);
+    return STATUS_OK;
+}
+
 status command_reconstruct(const cli *c, comm *world)
 {
     const config *cfg = &c->config;
@@ -86,7 +96,8 @@ status command_reconstruct(const cli *c, comm *world)
                made->converged ? "converged" : "NOT converged", made->resolution.angstrom);
 done:
     log_also_to(NULL);
-    if (log) fclose(log);
+    const status closed = close_log(cfg, log);
+    if (result == STATUS_OK) result = comm_agree(world, closed);
     reconstruction_destroy(made);
     catalogue_destroy(k);
     device_destroy(dev);

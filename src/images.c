@@ -1,5 +1,6 @@
 #include "images.h"
 
+#include "io_hdf5.h"
 #include "mtip/match.h"
 
 #include <math.h>
@@ -58,11 +59,34 @@ static status choose_pixels(catalogue *k)
     free(order);
     if (!fits) FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)k->n_pixels);
     if (k->n_pixels == 0)
-        FAIL(STATUS_INPUT, "the mask leaves none of the %lld pixels; unmask some (data.mask_file)",
+        FAIL(STATUS_INPUT, "the masks leave none of the %lld pixels; unmask some (data.mask_file)",
              (long long)file->n_pixels);
     if (!(k->radius[k->n_pixels - 1] > 0))
         FAIL(STATUS_INPUT, "the mask leaves only the pixel of the direct beam; unmask more");
     return STATUS_OK;
+}
+
+/* Pixels that data.mask_file leaves out are out as well. */
+static status apply_mask_file(const config *cfg, dataset *file)
+{
+    const char *path = cfg->data.mask_file;
+    const int64_t *dims = file->shape;
+    h5_reader *reader = NULL;
+    h5_shape shape;
+    uint8_t *mask = NULL;
+    if (!*path) return STATUS_OK;
+    TRY(h5_open(path, &reader));
+    status result = h5_get_shape(reader, "/mask", &shape);
+    const int skip = result == STATUS_OK && shape.rank == 2 && dims[0] == 1;
+    if (result == STATUS_OK && !(mask = malloc((size_t)file->n_pixels)))
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (result == STATUS_OK)
+        result = h5_read(reader, "/mask", H5_UINT8, 3 - skip, dims + skip, mask);
+    for (int64_t p = 0; result == STATUS_OK && p < file->n_pixels; p++)
+        file->mask[p] = file->mask[p] && mask[p];
+    free(mask);
+    h5_close(reader);
+    return result;
 }
 
 /* -- reading -- */
@@ -179,6 +203,7 @@ static status open_file(const config *cfg, catalogue *k)
 {
     k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
     TRY(dataset_open(cfg->data.file, cfg->data.dataset, &k->file));
+    TRY(apply_mask_file(cfg, k->file));
     return choose_pixels(k);
 }
 

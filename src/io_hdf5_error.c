@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A file that could not be flushed stays open in the library, which would crash on closing it once
+   more at exit: it is told before its first use to leave that be.  All files are closed by then. */
 void h5_silence(void)
 {
+    H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 

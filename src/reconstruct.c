@@ -371,11 +371,11 @@ static status start(const config *cfg, const catalogue *k, reconstruction *made)
     if (!made->half[0] || !made->half[1]) FAIL(STATUS_RESOURCE, "out of host memory");
     const double box = (double)made->size * made->voxel;
     if (2 * cfg->grid.diameter > 1.3 * box)
-        FAIL(STATUS_CONFIG,
-             "grid.size = %lld voxels of %.2f A make a box of %.0f A; an autocorrelation of twice "
-             "grid.diameter = %.0f A needs grid.size >= %.0f",
-             (long long)made->size, made->voxel, box, cfg->grid.diameter,
-             ceil(2 * cfg->grid.diameter / made->voxel));
+        return config_fail(cfg, &cfg->grid.size,
+                           "is %lld voxels of %.2f A, a box of %.0f A; an autocorrelation of twice "
+                           "grid.diameter = %.0f A needs %.0f voxels",
+                           (long long)made->size, made->voxel, box, cfg->grid.diameter,
+                           ceil(2 * cfg->grid.diameter / made->voxel));
     return STATUS_OK;
 }
 

@@ -19,6 +19,19 @@ static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
     snprintf(path, PATH_SIZE, "%s/%s", cfg->run.directory, name);
 }
 
+/* The results are written as NAME.new first and named together, so that a failure leaves those of
+   an earlier run as they were, all of them. */
+static const char *const result_names[] = {
+    "density.mrc", "density_half1.mrc", "density_half2.mrc",
+    "fsc.txt",     "orientations.txt",  "result.h5",
+};
+enum { N_RESULTS = sizeof result_names / sizeof *result_names };
+
+static void new_path_of(const config *cfg, const char *name, char path[PATH_SIZE])
+{
+    snprintf(path, PATH_SIZE, "%s/%s.new", cfg->run.directory, name);
+}
+
 static status make_directory(const char *path)
 {
     char part[CONFIG_TEXT_SIZE];
@@ -49,7 +62,7 @@ static status write_config(const config *cfg)
     const status result = config_write(cfg, atomic_stream(file));
     if (result == STATUS_OK) return atomic_commit(file);
     atomic_abandon(file);
-    return result;
+    return status_prefix(result, "%s", path);
 }
 
 status results_begin(const config *cfg, FILE **log)
@@ -75,7 +88,7 @@ static status write_map(const config *cfg, const char *name, const reconstructio
     if (!values) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t i = 0; i < n * n * n; i++)
         values[i] = (float)density[i];
-    path_of(cfg, name, path);
+    new_path_of(cfg, name, path);
     status result = mrc_write(path, n, n, n, values, made->voxel, label);
     free(values);
     return result;
@@ -87,7 +100,7 @@ static status write_fsc(const config *cfg, const reconstruction *made)
 {
     char path[PATH_SIZE];
     atomic_file *file = NULL;
-    path_of(cfg, "fsc.txt", path);
+    new_path_of(cfg, "fsc.txt", path);
     TRY(atomic_begin_stream(path, &file));
     FILE *out = atomic_stream(file);
     const fsc_resolution strict = fsc_resolution_at(made->agreement, 0.143);
@@ -108,7 +121,7 @@ static status write_orientations(const config *cfg, const reconstruction *made)
 {
     char path[PATH_SIZE];
     atomic_file *file = NULL;
-    path_of(cfg, "orientations.txt", path);
+    new_path_of(cfg, "orientations.txt", path);
     TRY(atomic_begin_stream(path, &file));
     FILE *out = atomic_stream(file);
     fprintf(out,
@@ -200,7 +213,7 @@ static status write_result(const config *cfg, const reconstruction *made)
     status result = STATUS_OK;
     char path[PATH_SIZE];
     h5_writer *w = NULL;
-    path_of(cfg, "result.h5", path);
+    new_path_of(cfg, "result.h5", path);
     TRY(h5_create(path, &w));
     TRY_OR(fail, write_volumes(w, made));
     TRY_OR(fail, write_images(w, made));
@@ -213,7 +226,7 @@ fail:
     return result;
 }
 
-status results_write(const config *cfg, const reconstruction *made)
+static status write_all(const config *cfg, const reconstruction *made)
 {
     TRY(write_map(cfg, "density.mrc", made, made->density, "mtip density"));
     TRY(write_map(cfg, "density_half1.mrc", made, made->half[0], "mtip density, first half"));
@@ -221,4 +234,20 @@ status results_write(const config *cfg, const reconstruction *made)
     TRY(write_fsc(cfg, made));
     TRY(write_orientations(cfg, made));
     return write_result(cfg, made);
+}
+
+status results_write(const config *cfg, const reconstruction *made)
+{
+    char from[PATH_SIZE], to[PATH_SIZE];
+    status result = write_all(cfg, made);
+    for (int i = 0; i < N_RESULTS; i++) {
+        new_path_of(cfg, result_names[i], from);
+        path_of(cfg, result_names[i], to);
+        if (result != STATUS_OK)
+            unlink(from);
+        else if (rename(from, to) != 0)
+            result = status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "cannot rename %s to %s: %s",
+                                 from, to, strerror(errno));
+    }
+    return result;
 }

@@ -18,7 +18,7 @@
    config.resolved.yaml and opens log.txt for appending (the caller closes it). One rank. */
 status results_begin(const config *cfg, FILE **log);
 
-/* Writes all of a reconstruction; every file is whole or absent. One rank. */
+/* Writes all of a reconstruction; on failure the files of an earlier one stay. One rank. */
 status results_write(const config *cfg, const reconstruction *made);
 
 #endif

@@ -1,0 +1,168 @@
+#!/bin/sh
+# Bad input and bad places for output: every failure with its exit code and a message that names the
+# place and the cure, on one rank and on three; an old result stays as it was.
+# Usage: test_bad_input.sh MTIP MPIRUN H5_TOOL SOURCE_DIR
+mtip=$1 mpirun=$2 tool=$3 source=$4
+if [ "$(id -u)" -eq 0 ] && [ -z "$MTIP_TEST_MOUNTS" ] &&
+  unshare -m sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null; then
+  MTIP_TEST_MOUNTS=1 exec unshare -m sh "$0" "$@" # mounts below are ours alone
+fi
+work=$(mktemp -d) || exit 1
+trap 'cd /; umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+say() { echo "$*"; failed=1; }
+cat >a.yaml <<END
+molecule: {file: $source/tests/data/2LYZ.pdb}
+detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
+simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
+data: {file: images.h5}
+grid: {size: 17, diameter: 45}
+slice: {references: 40, final_references: 40}
+phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
+run: {generations: 1, final_generations: 1, attempts: 1, directory: run}
+END
+# expect CODE TEXT COMMAND ARGUMENT...: mtip exits with CODE and says TEXT.
+check() {
+  got=$?
+  [ $got -eq "$code" ] && [ "$(grep -cF -- "$text" out)" -ge 1 ] && return
+  say "$*: exit code $got, expected $code and: $text"
+  head -n 8 out
+}
+expect() {
+  code=$1 text=$2
+  shift 2
+  "$mtip" "$@" >out 2>&1
+  check "$@"
+}
+# both: the same on one rank and on three, where the failure is printed once.
+both() {
+  expect "$@"
+  code=$1 text=$2
+  shift 2
+  "$mpirun" --oversubscribe -n 3 "$mtip" "$@" >out 2>&1
+  check 'on three ranks:' "$@"
+  [ "$code" -eq 0 ] || [ "$(grep -cF -- "$text" out)" -eq 1 ] || say "said more than once: $text"
+}
+# config TEXT MESSAGE: a config of this text is refused with the place and the message.
+config() {
+  printf "$1" >b.yaml
+  expect 3 "b.yaml:$2" reconstruct b.yaml
+}
+expect 0 'images.h5: 40 images' simulate a.yaml
+expect 0 'converged' reconstruct a.yaml
+
+# Settings: the place, the value, the cure.
+config 'grid:\n  sise: 41\n' '2:3: '
+grep -qF "did you mean 'size'" out || say "no 'did you mean' for an unknown key"
+config 'grdi:\n  size: 41\n' '1:1: '
+config 'grid:\n  size: 41\n  size: 42\n' '3:3: '
+config 'grid:\n  size: 12x8\n' "2:9: grid.size: '12x8'"
+config 'grid:\n  diameter: nan\n' '2:13: grid.diameter'
+config 'grid:\n  diameter: 1e999\n' '2:13: grid.diameter'
+config 'grid:\n  size: 3\n' '2:9: grid.size'
+config 'grid: [1, 2\n' ''
+config '' '1:1: the config is empty'
+config 'grid:\n  size: 41\n' ' data.file (not given) is required by reconstruct'
+config 'data:\n  file: images.h5\n' ' grid.diameter (not given) is required by reconstruct'
+expect 3 'none.yaml' reconstruct none.yaml
+both 2 "did you mean 'size'" reconstruct a.yaml --set grid.sise=1
+both 3 'a.yaml:5:8: grid.size is 17 voxels' reconstruct a.yaml --set grid.diameter=500
+
+# Data sets that are not what they should be.
+bad() { # WHAT [IMAGE]: bad.h5 is the data set, damaged
+  cp images.h5 bad.h5
+  [ -z "$1" ] || "$tool" damage bad.h5 "$@" || say "cannot damage: $*"
+}
+reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=other"
+# shellcheck disable=SC2086
+{
+  head -c 20000 images.h5 >bad.h5
+  both 4 'bad.h5: cannot open' $reconstruct_bad
+  echo 'not HDF5 at all' >bad.h5
+  both 4 'bad.h5: is not an HDF5 file' $reconstruct_bad
+  rm bad.h5
+  both 4 'bad.h5: cannot open: No such file' $reconstruct_bad
+  bad mask
+  both 4 "'/mask' leaves no pixel to use; expected 1 = use" $reconstruct_bad
+  bad positions
+  both 4 "'/pixel_position_reciprocal' is (1, 5, 7, 3) float64; for images of 1 x 12 x 12 pixels" \
+    $reconstruct_bad
+  for what in nan negative; do
+    bad $what 7
+    both 4 'image 7 is the first; mend them, mask the pixel, or set data.strict: false' \
+      $reconstruct_bad --set data.strict=true
+    both 0 '39 images of 140 pixels (0 dark, 1 bad left out)' $reconstruct_bad
+    both 4 '1 a NaN, infinite or negative pixel; more than data.max_bad_fraction = 0.01' \
+      $reconstruct_bad --set data.max_bad_fraction=0.01
+    expect 0 'bad' check bad.h5
+  done
+  bad dark 3
+  "$tool" damage bad.h5 dark 39
+  both 0 '38 images of 140 pixels (2 dark, 0 bad left out)' $reconstruct_bad
+  grep -q '^3 \|^39 ' other/orientations.txt && say 'a dark image has an orientation'
+  [ "$(grep -vc '^#' other/orientations.txt)" -eq 38 ] || say 'not 38 orientations'
+  both 0 '38 images of 140 pixels (2 dark, 0 bad left out)' $reconstruct_bad \
+    --set data.strict=true --set parallel.read=scatter
+  bad truth
+  both 4 "orientations" $reconstruct_bad --set run.true_orientations=true
+
+  # A mask of its own, on top of the one in the data.
+  bad mask
+  both 4 'the masks leave none of the 144 pixels' reconstruct a.yaml --set data.mask_file=bad.h5
+  both 4 'none.h5: cannot open' reconstruct a.yaml --set data.mask_file=none.h5
+  both 0 'images of 140 pixels' reconstruct a.yaml --set data.mask_file=images.h5
+  both 4 'holds 40 images, data.first is 40' reconstruct a.yaml --set data.first=40
+  both 4 'data.images is 41' reconstruct a.yaml --set data.images=41
+}
+
+# Places that cannot be written: a file in the way, a read-only file system.
+echo old >file
+both 6 'run directory file is a file; choose another run.directory' reconstruct a.yaml \
+  --set run.directory=file
+both 6 'cannot make the run directory file/run: Not a directory' reconstruct a.yaml \
+  --set run.directory=file/run
+both 6 "cannot write in directory 'none'" simulate a.yaml --set simulate.output=none/a.h5
+if [ -z "$MTIP_TEST_MOUNTS" ]; then
+  echo 'skipped: full and read-only disks, which only root may mount'
+  exit $failed
+fi
+mkdir disk
+mount -t tmpfs -o ro none disk || say 'cannot mount'
+both 6 'cannot make the run directory disk/run: Read-only file system' reconstruct a.yaml \
+  --set run.directory=disk/run
+both 6 'Read-only file system' reconstruct a.yaml --set run.directory=disk
+both 6 "cannot write in directory 'disk'" simulate a.yaml --set simulate.output=disk/a.h5
+umount disk
+
+# full OLD COMMAND ARGUMENT...: runs on disks from full to large enough, where OLD lies already.
+full() {
+  old=$1
+  shift
+  n_full=0 n_written=0 free=0
+  while [ $n_written -eq 0 ] && [ $free -lt 4000 ]; do
+    mount -t tmpfs none disk
+    cp -r "$old" disk/
+    mount -o remount,size=$(($(du -sk disk | cut -f1) + free))k disk
+    cp -r disk before
+    "$mtip" "$@" >out 2>&1
+    got=$?
+    if [ $got -eq 0 ]; then
+      n_written=1
+    elif [ $got -ne 6 ] || ! grep -q 'disk/.*No space left on device' out; then
+      grep -q 'The results are whole' out || { say "$free KiB free: exit code $got"; head -n 8 out; }
+    else
+      n_full=$((n_full + 1))
+      rm -f before/*/log.txt disk/*/log.txt before/*/config.resolved.yaml \
+        disk/*/config.resolved.yaml # of this run, not of the result
+      diff -r before disk || say "$free KiB free: the old result has changed"
+    fi
+    rm -rf before
+    umount disk
+    free=$((free + 4 + free / 6))
+  done
+  [ $n_full -gt 4 ] && [ $n_written -eq 1 ] || say "$*: $n_full too full, $n_written written"
+}
+full images.h5 simulate a.yaml --set simulate.output=disk/images.h5 --set simulate.seed=2
+full run reconstruct a.yaml --set run.directory=disk/run --set run.seed=2
+exit $failed
