@@ -76,9 +76,9 @@ typedef struct dataset_description {
     const detector *det;
     int64_t n_images;
     const char *command_line;
-    const char *config_text; /* NULL: none */
+    const char *config_text;    /* NULL: none */
     const dataset_atoms *truth; /* NULL: neither atoms nor orientations nor fluences are written */
-    double flux; /* photons per square metre at fluence 1 */
+    double flux;                /* photons per square metre at fluence 1 */
     uint64_t seed;
 } dataset_description;
 

@@ -110,7 +110,8 @@ static int other_detector(hid_t file)
     const hsize_t dims[4] = {1, 5, 7, 3};
     H5Ldelete(file, name, H5P_DEFAULT);
     hid_t space = H5Screate_simple(4, dims, NULL);
-    hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set =
+        H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Sclose(space);
     H5Dclose(set);
     return set >= 0;

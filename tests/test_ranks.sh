@@ -3,6 +3,7 @@
 # the same map where they are not.
 # Usage: test_ranks.sh MTIP MPIRUN H5_TOOL SOURCE_DIR
 mtip=$1 mpirun=$2 tool=$3 source=$4
+[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
