@@ -17,7 +17,9 @@
        real forward = Re of the complex forward (so only the Hermitian part of the modes counts)
        real adjoint = the complex adjoint of real strengths (its modes are Hermitian where the
                       partner -k exists; for even N the -N/2 planes are unpaired, same definition)
-   It costs half of the complex path.
+   It costs half of the complex path.  A GPU may transform two vectors of a batch as the parts of a
+   complex one; their rounding errors then mix, so vectors whose norms differ by more than 1e3
+   should not share a batch.
 
    Points may lie anywhere: they are folded into [-pi, pi) with compensated arithmetic, so that
    single precision loses no digits as N grows.  Coordinates and strengths that are NaN or infinite

@@ -73,6 +73,7 @@ static __device__ __forceinline__ uint32_t divide(uint32_t n, gpu_divisor by, ui
 typedef struct gpu_task {
     gpu_grid g;
     int batch, n_terms;
+    int n_paired; /* > 0: so many real vectors, two of which make a complex one; batch counts pairs */
     int64_t n_points;
     int64_t grid_step; /* reals from one vector's grid to the next */
     const gpu_slot *slots;
@@ -103,7 +104,7 @@ typedef struct gpu_points {
 typedef struct gpu_modes {
     int64_t modes[3], fine[3];
     int batch, sign;
-    bool real_path;
+    bool real_path, paired; /* paired: real vectors 2i and 2i + 1 are the parts of a complex grid */
     const real *factors[3]; /* per index of the modes */
     real *grid;             /* complex, or half complex on the real path */
     real *modes_of;

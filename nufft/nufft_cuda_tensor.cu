@@ -201,6 +201,13 @@ static __device__ __forceinline__ void fetch_strengths(const gpu_task &a, int64_
     enum { NC = REAL ? 1 : 2 };
     int32_t index = slots[lane].index;
     bool valid = base + lane < end && index >= 0;
+    if (!REAL && a.n_paired) {
+        bool both = valid && 2 * vector + 1 < a.n_paired;
+        int64_t at = valid ? 2 * vector * a.n_points + index : 0;
+        copy_async<8>(to + NC * lane, a.values + at, valid);
+        copy_async<8>(to + NC * lane + 1, a.values + (both ? at + a.n_points : 0), both);
+        return;
+    }
     int64_t at = valid ? vector * a.n_points + index : 0;
     copy_async<8 * NC>(to + NC * lane, a.values + NC * at, valid);
 }
@@ -238,6 +245,20 @@ static __device__ __forceinline__ void retire(const gpu_task &a, double *grid, c
         }
         sum[n][0] = sum[n][1] = sum[n][2] = sum[n][3] = 0;
     }
+}
+
+/* A strength that is not finite: of a pair, only the part that is bad may suffer. */
+template <bool REAL> static __device__ void mark_bad(const gpu_task &a, int64_t vector, double c[2])
+{
+    if (REAL || !a.n_paired) {
+        a.bad[vector] = 1;
+        return;
+    }
+    for (int part = 0; part < 2; part++)
+        if (!isfinite(c[part])) {
+            a.bad[2 * vector + part] = 1;
+            c[part] = 0;
+        }
 }
 
 template <int W, bool REAL, bool EXACT>
@@ -329,7 +350,7 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
                 bool valid = base + lane < end;
                 c[0] = strengths[(s + 1) & 1][NC * lane];
                 if (!REAL) c[1] = strengths[(s + 1) & 1][(NC * lane + 1) % (STAGE * NC)];
-                if (warp == 0 && valid && !(isfinite(c[0]) && isfinite(c[1]))) a.bad[vector] = 1;
+                if (!isfinite(c[0]) || !isfinite(c[1])) mark_bad<REAL>(a, vector, c);
                 evaluate<W, EXACT>(a, slot, c, valid, warp, lane, buffers[(s + 1) & 1],
                                    groups[(s + 1) & 1]);
             }
@@ -500,8 +521,13 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
 #pragma unroll
                 for (int k = 0; k < GPU_WARPS; k++)
                     total += parts[(s - 1) & 1][k][threadIdx.x];
-                if (base - 2 * STAGE + i < end && index >= 0)
-                    a.values[NC * (vector * a.n_points + index) + part] = total;
+                int64_t at = NC * (vector * a.n_points + index) + part;
+                bool wanted = base - 2 * STAGE + i < end && index >= 0;
+                if (!REAL && a.n_paired) {
+                    at = (2 * vector + part) * a.n_points + index;
+                    wanted = wanted && 2 * vector + part < a.n_paired;
+                }
+                if (wanted) a.values[at] = total;
             }
             if (s >= 0 && s < n_stages) {
                 const buffer &b = buffers[s & 1];

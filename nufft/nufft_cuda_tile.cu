@@ -12,7 +12,7 @@
 #include "nufft/nufft_cuda_kernel.h"
 
 #ifndef TASK_MOST
-#define TASK_MOST 1024 /* slots of a task: measured */
+#define TASK_MOST 512 /* slots of a task: measured */
 #endif
 
 template <int W> struct terms {

@@ -57,6 +57,36 @@ static void every_width_of_the_3d_kernels_is_right(void **state)
         }
 }
 
+/* Real vectors that travel in pairs: all come out right, and a bad one does not harm the other. */
+static void pairs_of_real_vectors_stay_apart(void **state)
+{
+    const device *dev = device_of(state);
+    for (int batch = 1; batch <= 5; batch++) {
+        nufft_case c = {3,
+                        {18, 21, 20},
+                        2000,
+                        POINTS_EWALD,
+                        {.precision = PRECISION_DOUBLE,
+                         .tolerance = 1e-11,
+                         .sign = batch % 2 ? 1 : -1,
+                         .real = true,
+                         .batch = batch}};
+        case_check(dev, &c, 1e-11);
+        case_data d;
+        case_data_make(&c, 5, &d);
+        int bad = batch / 2;
+        d.values[2 * (bad * d.n_points + 23)] = NAN;
+        nufft *plan = case_plan(dev, &c);
+        case_set_points(dev, &c, &d, plan);
+        double *adjoint = case_adjoint(dev, &c, &d, plan);
+        for (int64_t i = 0; i < 2 * d.n_modes * batch; i++)
+            assert_true(isnan(adjoint[i]) == (i / (2 * d.n_modes) == bad));
+        free(adjoint);
+        nufft_destroy(plan);
+        case_data_free(&d);
+    }
+}
+
 /* So many points are sorted in another way: the result is that of points left as they are. */
 static void sorts_many_points_as_well_as_few(void **state)
 {
@@ -170,9 +200,10 @@ int main(void)
     const device *behind = dev;
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_prestate(function, &behind)
-        TEST(every_method_reaches_the_tolerance), TEST(every_width_of_the_3d_kernels_is_right),
-        TEST(sorts_many_points_as_well_as_few),   TEST(a_thousand_plans_leave_no_memory_behind),
-        TEST(says_what_is_wrong_with_the_device), TEST(two_devices_run_in_two_threads),
+        TEST(every_method_reaches_the_tolerance),      TEST(every_width_of_the_3d_kernels_is_right),
+        TEST(pairs_of_real_vectors_stay_apart),        TEST(sorts_many_points_as_well_as_few),
+        TEST(a_thousand_plans_leave_no_memory_behind), TEST(says_what_is_wrong_with_the_device),
+        TEST(two_devices_run_in_two_threads),
 #undef TEST
     };
     failed |= cmocka_run_group_tests_name("nufft, GPU only", tests, NULL, NULL) ? 1 : 0;
