@@ -1,6 +1,7 @@
 # To be sourced: `mpi N COMMAND...` runs a command on N ranks of this machine, as any user, with more
 # ranks than cores if need be.
 mpi() { # cores are not bound to ranks: several runs may share the machine
+  export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" # threads that wait leave the cores to others
   ranks_=$1
   shift
   if [ "$(id -u)" -eq 0 ]; then

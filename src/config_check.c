@@ -125,8 +125,8 @@ static void check_reconstruct(problems *p, const config *c)
     if (!(c->grid.diameter > 0))
         add(p, &c->grid.diameter,
             "is required by reconstruct; write the largest diameter of the particle in A");
-    if (c->run.halves && c->data.images == 1)
-        add(p, &c->data.images, "is 1 and run.halves is true; two halves need two images or more");
+    if (c->data.images == 1)
+        add(p, &c->data.images, "is 1; the two halves need an image each");
     if (c->run.deterministic && c->parallel.backend == CONFIG_BACKEND_CUDA)
         add(p, &c->run.deterministic,
             "is true and parallel.backend is cuda; the same bits are promised on CPUs only, set "

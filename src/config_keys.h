@@ -120,7 +120,6 @@ INT (run, final_generations,      4,         0, 100000, "", "more of them, at fu
 REAL(run, resolution_start,       0.3,       0.01, 1, "", "resolution of the first generation, as a fraction of the largest |s| of the data")
 REAL(run, march,                  0.6,       0, 1, "", "fraction of the generations after which the resolution is full")
 INT (run, attempts,               2,         1, 1000, "", "whole reconstructions from different random starts; the best one counts")
-BOOL(run, halves,                 true,      "reconstruct two halves of the images as well, for the resolution")
 BOOL(run, true_orientations,      false,     "start from the orientations stored in the data (for comparisons)")
 END(run)
 
@@ -131,10 +130,6 @@ WORD(parallel, read,                         "direct: every rank reads its own i
 WORD(parallel, backend,                      "auto: a GPU if there is one",
      CONFIG_BACKEND_AUTO, CONFIG_BACKEND_CPU, CONFIG_BACKEND_CUDA)
 END(parallel)
-
-SECTION(output, "what is written")
-BOOL(output, keep_generations,    false,     "keep the density of every generation")
-END(output)
 
 /* clang-format on */
 
