@@ -287,7 +287,7 @@ static void reads_every_type(void **state)
     (void)state;
     assert_int_equal(parse("grid:\n  size: 81\nnufft:\n  tolerance: 1e-6\ndata:\n  strict: true\n"
                            "  file: my images.h5 # a comment\nmatch:\n  method: ncc\n"
-                           "output:\nrun: {precision: double, directory: 'it''s'}\n"),
+                           "parallel:\nrun: {precision: double, directory: 'it''s'}\n"),
                      STATUS_OK);
     assert_int_equal(loaded.grid.size, 81);
     assert_true(loaded.nufft.tolerance == 1e-6);
