@@ -8,7 +8,6 @@ shift 2
 cmake -S "$root" -B "$build" -G Ninja -DMTIP_CUDA=ON -DMTIP_ONLY_NUFFT=ON \
     -DCMAKE_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" >"$out/cmake.log" 2>&1 &&
     ninja -C "$build" >"$out/build.log" 2>&1 || { tail -30 "$out/cmake.log" "$out/build.log"; exit 1; }
-echo "built after ${SECONDS:-?} s"
 bench=$build/tests/bench_nufft_cuda test=$build/tests/test_nufft_cuda
 while [ $# -gt 0 ]; do
     step=$1
