@@ -96,7 +96,8 @@ static status table_fill(const device *dev, const ball *b, const double *map, ta
 {
     int n_shells = b->n_shells + 1;
     t->m = FINER * b->n;
-    t->half = calloc((size_t)(t->m * t->m * (t->m / 2 + 1)), sizeof *t->half);
+    /* one more: a point at the edge of the largest ball reads the element after its row */
+    t->half = calloc((size_t)(t->m * t->m * (t->m / 2 + 1) + 1), sizeof *t->half);
     if (!t->half)
         FAIL(STATUS_RESOURCE, "no memory for intensities of a map of %lld", (long long)b->n);
     TRY(padded_intensity(dev, b->n, map, t));

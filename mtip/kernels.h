@@ -67,14 +67,14 @@ typedef struct match_kernels {
        row, 0 elsewhere. out may be scores. */
     status (*posterior)(const device *dev, int64_t n_rows, int64_t n, const void *scores,
                         int64_t ld, int64_t first, const ladder *state, void *out, int64_t ld_out);
-    /* weights[r] += round(WEIGHT_SCALE * posterior[i][r] * fluence[i]): the same for any order */
+    /* weights[r] += floor(WEIGHT_SCALE * posterior[i][r] * fluence[i]): the same for any order */
     status (*add_weights)(const device *dev, int64_t n_rows, int64_t n, const void *posterior,
                           int64_t ld, const void *fluence, int64_t *weights);
     /* out[i][a] = in[i][columns_host[a]] */
     status (*take_columns)(const device *dev, int64_t n_rows, int64_t n_columns,
                            const int64_t *columns_host, const void *in, int64_t ld_in, void *out,
                            int64_t ld_out);
-    /* sum[i] += rounded(in[i] * scale), and back: out[i] = sum[i] / scale */
+    /* sum[i] += in[i] * scale, cut to an integer, and back: out[i] = sum[i] / scale */
     status (*add_fixed)(const device *dev, int64_t n, const void *in, double scale, int64_t *sum);
     status (*from_fixed)(const device *dev, int64_t n, const int64_t *sum, double scale, void *out);
     /* out[r][p] = weights_host[r] */

@@ -109,6 +109,7 @@ static status operand(const device *dev, const operand_rule *rule, int64_t n_row
     return STATUS_OK;
 }
 
+/* A matrix product has the parameters that BLAS gives it. NOLINTBEGIN(readability-function-size) */
 static void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k,
                  const real *a, int64_t lda, const real *b, int64_t ldb, real beta, real *c,
                  int64_t ldc)
@@ -143,6 +144,8 @@ static status accumulate_product(const device *dev, int64_t m, int64_t n, int64_
              b, ldb, 1, (real *)c + i * ldc, ldc);
     return STATUS_OK;
 }
+
+/* NOLINTEND(readability-function-size) */
 
 static status subtract_bias(const device *dev, int64_t n_rows, int64_t n, void *scores, int64_t ld,
                             const void *coefficient, const void *bias)
@@ -189,11 +192,12 @@ static void rung_sums(int64_t n, const real *row, real max, real beta, const rea
 static void ladder_raise(double (*sums)[3], double old_max, double new_max)
 {
     double rise = new_max - old_max, beta = 1;
-    for (int b = 0; b < LADDER; b++, beta /= 2) {
+    for (int b = 0; b < LADDER; b++) {
         double factor = isinf(rise) ? 0 : exp(-beta * rise);
         if (!isinf(rise)) sums[b][1] -= rise * sums[b][0];
         for (int i = 0; i < 3; i++)
             sums[b][i] *= factor;
+        beta /= 2;
     }
 }
 
@@ -212,8 +216,10 @@ static status ladder_add(const device *dev, int64_t n_rows, int64_t n, const voi
             state->best[i] = first + best;
         }
         real beta = 1;
-        for (int b = 0; b < LADDER; b++, beta /= 2)
+        for (int b = 0; b < LADDER; b++) {
             rung_sums(n, row, (real)state->max[i], beta, total, state->sums[i][b]);
+            beta /= 2;
+        }
     }
     return STATUS_OK;
 }
@@ -235,7 +241,7 @@ static status posterior(const device *dev, int64_t n_rows, int64_t n, const void
         real *to = (real *)out + i * ld_out;
         if (state->beta[i] < 0) {
             for (int64_t r = 0; r < n; r++)
-                to[r] = first + r == state->best[i];
+                to[r] = (real)(first + r == state->best[i]);
         } else {
             row_posterior(n, (const real *)scores + i * ld, (real)state->max[i],
                           (real)state->beta[i], (real)state->log_z[i], to);

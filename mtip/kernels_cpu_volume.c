@@ -221,7 +221,7 @@ static status threshold(const device *dev, int64_t n, int64_t batch, double leve
         for (int64_t i = 0; i < n; i++)
             max = from[i] > max ? from[i] : max;
         for (int64_t i = 0; i < n; i++)
-            to[i] = from[i] > (real)level * max;
+            to[i] = (real)(from[i] > (real)level * max);
     }
     return STATUS_OK;
 }

@@ -183,6 +183,7 @@ static status reset_ladder(match *m)
     status result = device_from_host(m->dev, m->state.max, max, bytes);
     free(max);
     TRY(result);
+    TRY(device_zero(m->dev, m->state.best, bytes)); /* a row of NaN has no best */
     return device_zero(m->dev, m->state.sums, bytes * LADDER * 3);
 }
 

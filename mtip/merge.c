@@ -43,7 +43,7 @@ static int64_t bytes(const merger *m, int64_t n)
 static status make_support(merger *m)
 {
     const int64_t n = m->options.size;
-    double *mask = malloc((size_t)cube(n) * sizeof *mask);
+    double *mask = calloc((size_t)cube(n), sizeof *mask);
     if (!mask) FAIL(STATUS_RESOURCE, "out of host memory for %lld^3 voxels", (long long)n);
     const double r2 = m->options.radius * m->options.radius;
     for (int64_t z = 0; z < n; z++)

@@ -7,7 +7,7 @@
 
    through its normal equations (S T S + lambda W) A = S h.  T is Toeplitz with the kernel
    t(x) = sum_rp w_r cos(q_rp.x) on 2n-1 points an edge, h(x) = sum_rp b_rp cos(q_rp.x): two type 1
-   transforms over the same points, sums over images that ranks add up (merge_sums), after which CG
+   transforms over the same points, sums over images that ranks add up (merger_sums), after which CG
    needs FFTs only (Donatelli, Sethian & Zwart, PNAS 114, 7222, 2017; Shih et al., arXiv
    2102.08463, section V). */
 #ifndef MTIP_MERGE_H

@@ -131,10 +131,10 @@ static status xraylib_failure(int element, xrl_error *error)
 static status fill_factors(scatter *sc, int element, int kind, const scatter_settings *settings)
 {
     xrl_error *error = NULL;
-    double keV = settings->photon_energy / 1000;
-    double dispersion = settings->dispersion ? Fi(element, keV, &error) : 0;
+    double kilo_volts = settings->photon_energy / 1000;
+    double dispersion = settings->dispersion ? Fi(element, kilo_volts, &error) : 0;
     if (error) return xraylib_failure(element, error);
-    if (sc->absorption) sc->absorption[kind] = -Fii(element, keV, &error);
+    if (sc->absorption) sc->absorption[kind] = -Fii(element, kilo_volts, &error);
     if (error) return xraylib_failure(element, error);
     double *row = sc->real_factor + (int64_t)kind * sc->n_pixels;
     for (int64_t p = 0; p < sc->n_pixels; p++) {

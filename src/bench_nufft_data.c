@@ -81,11 +81,13 @@ status bench_problem_make(bench_points kind, precision p, bench_problem *b)
     uint64_t seed = 11;
     b->n_modes = b->modes[0] * b->modes[1] * b->modes[2];
     for (int d = 0; d < b->dim; d++)
-        b->x[d] = malloc(sizeof(double) * (size_t)(b->n_points + 1));
+        b->x[d] = calloc((size_t)(b->n_points + 1), sizeof(double));
     b->f = malloc(2 * sizeof(double) * (size_t)b->n_modes);
     b->c = malloc(2 * sizeof(double) * (size_t)(b->n_points + 1));
-    if (!b->x[b->dim - 1] || !b->x[0] || !b->f || !b->c)
-        FAIL(STATUS_RESOURCE, "no memory for %lld points", (long long)b->n_points);
+    bool fits = b->f && b->c;
+    for (int d = 0; d < b->dim; d++)
+        fits = fits && b->x[d];
+    if (!fits) FAIL(STATUS_RESOURCE, "no memory for %lld points", (long long)b->n_points);
     make_points(kind, p, b);
     for (int64_t i = 0; i < 2 * b->n_modes; i++)
         b->f[i] = rounded(random_number(&seed), p);
@@ -227,7 +229,7 @@ double bench_bandwidth(int n_threads)
 {
     enum { REPEAT = 4 };
     const int64_t n = 24 * 1024 * 1024; /* three arrays of 192 MiB: above most caches */
-    double *a = malloc(sizeof(double) * (size_t)n), *b = malloc(sizeof(double) * (size_t)n);
+    double *a = calloc((size_t)n, sizeof(double)), *b = malloc(sizeof(double) * (size_t)n);
     double *c = malloc(sizeof(double) * (size_t)n), best = 0;
     for (int r = 0; a && b && c && r < REPEAT; r++) {
         double start = omp_get_wtime();

@@ -139,14 +139,14 @@ void comm_limit_chunk(comm *c, int64_t n)
     c->chunk = n;
 }
 
-status comm_agree(comm *c, status mine)
+status comm_agree_all(comm *c, status mine)
 {
     if (mine == STATUS_PARALLEL) return mine; /* nobody may be listening; main aborts */
     int failed = mine == STATUS_OK ? c->size : c->rank;
     int first = 0;
     MPI_TRY(MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, c->mpi));
     if (first == c->size) return STATUS_OK;
-    int code = mine;
+    int code = (int)mine;
     char place[PLACE_SIZE], message[STATUS_MESSAGE_SIZE];
     snprintf(place, sizeof place, "%s", status_place());
     snprintf(message, sizeof message, "%s", status_message());

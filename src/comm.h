@@ -37,7 +37,13 @@ void comm_limit_chunk(comm *c, int64_t n);
 /* OK if every rank is OK; else, on all ranks, the code of the first rank that is not, and its
    message with "rank N: " in front (N of the world; only once, however often it is agreed on).
    STATUS_PARALLEL comes back at once without a word to the others: only an abort ends it. */
-status comm_agree(comm *c, status mine);
+status comm_agree_all(comm *c, status mine);
+/* The same, so that compilers and analysers see that who failed does not go on. */
+static inline status comm_agree(comm *c, status mine)
+{
+    const status all = comm_agree_all(c, mine);
+    return mine != STATUS_OK && all == STATUS_OK ? mine : all;
+}
 
 status comm_barrier(comm *c);
 status comm_broadcast(comm *c, void *data, int64_t count, comm_type type, int root);

@@ -74,10 +74,8 @@ status command_info(const cli *c, comm *world)
     int64_t *counts = calloc((size_t)n, sizeof *counts);
     bool got = all && counts;
     status result = STATUS_OK;
-    if (!got)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "no memory for %d ranks", n);
+    if (!got) result = FAILED(STATUS_RESOURCE, "no memory for %d ranks", n);
     TRY_OR(done, comm_agree(world, result));
-    if (!got) goto done; /* never: they agreed */
     all[rank] = describe(world);
     for (int i = 0; i < n; i++)
         counts[i] = (int64_t)sizeof *all;

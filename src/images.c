@@ -79,7 +79,7 @@ static status apply_mask_file(const config *cfg, dataset *file)
     status result = h5_get_shape(reader, "/mask", &shape);
     const int skip = result == STATUS_OK && shape.rank == 2 && dims[0] == 1;
     if (result == STATUS_OK && !(mask = malloc((size_t)file->n_pixels)))
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+        result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (result == STATUS_OK)
         result = h5_read(reader, "/mask", H5_UINT8, 3 - skip, dims + skip, mask);
     for (int64_t p = 0; result == STATUS_OK && p < file->n_pixels; p++)
@@ -128,8 +128,7 @@ static status judge_all(const catalogue *k, comm *c, int64_t first, int64_t coun
     status result = STATUS_OK;
     float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
     float *rows = malloc((size_t)(CHUNK * k->n_pixels) * sizeof *rows);
-    if (!whole || !rows)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (!whole || !rows) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (k->scatter) TRY_OR(done, comm_agree(c, result));
     for (int64_t at = 0, turn = 0; at < count && result == STATUS_OK; at += CHUNK, turn++) {
         const int64_t n = smaller(CHUNK, count - at);
@@ -184,8 +183,7 @@ static status choose_images(const config *cfg, comm *c, catalogue *k)
     k->usable = malloc((size_t)count * sizeof *k->usable);
     status result = STATUS_OK;
     if (!state || !k->usable)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__,
-                             "out of host memory for %lld images", (long long)count);
+        result = FAILED(STATUS_RESOURCE, "out of host memory for %lld images", (long long)count);
     TRY_OR(done, comm_agree(c, result));
     TRY_OR(done, judge_all(k, c, first, count, state));
     for (int64_t i = 0; i < count; i++) {
@@ -241,7 +239,7 @@ static status divide(images *set, const comm *c)
 {
     const int ranks = comm_size(c);
     const int64_t blocks = (set->n + MATCH_BLOCK - 1) / MATCH_BLOCK;
-    set->per_rank = malloc((size_t)ranks * sizeof *set->per_rank);
+    set->per_rank = calloc((size_t)ranks, sizeof *set->per_rank);
     if (!set->per_rank) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int r = 0; r < ranks; r++) {
         int64_t from = smaller(blocks * r / ranks * MATCH_BLOCK, set->n);
@@ -256,7 +254,7 @@ static status divide(images *set, const comm *c)
 static status allocate(images *set)
 {
     const size_t n = (size_t)set->n_pixels + 1;
-    set->counts = malloc(((size_t)set->n_local + 1) * n * sizeof *set->counts);
+    set->counts = calloc(((size_t)set->n_local + 1) * n, sizeof *set->counts);
     set->mean = calloc(n, sizeof *set->mean);
     set->square = calloc(n, sizeof *set->square);
     if (!set->counts || !set->mean || !set->square)
@@ -307,7 +305,6 @@ static status mean_power(const images *set, comm *c, int power, double *mean)
     double largest = 0;
     int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
     TRY_OR(done, comm_agree(c, sums ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
-    if (!sums) goto done; /* never: they agreed */
     for (int64_t i = 0; i < set->n_local * set->n_pixels; i++)
         largest = fmax(largest, (double)set->counts[i]);
     TRY_OR(done, comm_max(c, &largest, 1, COMM_DOUBLE));
@@ -330,7 +327,7 @@ done:
 static status choose_part(const catalogue *k, const comm *c, int parts, int part, images *set)
 {
     set->n_pixels = k->n_pixels;
-    set->source = malloc((size_t)k->n_usable * sizeof *set->source);
+    set->source = calloc((size_t)k->n_usable, sizeof *set->source);
     if (!set->source) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t i = part; i < k->n_usable; i += parts)
         set->source[set->n++] = k->usable[i];

@@ -59,9 +59,8 @@ static status check_directory(const char *path, const char *target)
     if (!directory) return out_of_memory(path);
     status result = STATUS_OK;
     if (access(directory, W_OK | X_OK) != 0)
-        result =
-            status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot write in directory '%s': %s",
-                        path, directory, strerror(errno));
+        result = FAILED(STATUS_OUTPUT, "%s: cannot write in directory '%s': %s", path, directory,
+                        strerror(errno));
     free(directory);
     return result;
 }
@@ -112,8 +111,8 @@ status atomic_begin_stream(const char *path, atomic_file **begun)
     int fd = open((*begun)->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) (*begun)->stream = fdopen(fd, "w");
     if ((*begun)->stream) return STATUS_OK;
-    status result = status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot create '%s': %s",
-                                path, (*begun)->temporary, strerror(errno));
+    status result = FAILED(STATUS_OUTPUT, "%s: cannot create '%s': %s", path, (*begun)->temporary,
+                           strerror(errno));
     if (fd >= 0) close(fd);
     atomic_abandon(*begun);
     *begun = NULL;

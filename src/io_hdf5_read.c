@@ -52,8 +52,7 @@ status h5_open(const char *path, h5_reader **opened)
     r->id = -1;
     r->path = strdup(path);
     status result = STATUS_OK;
-    if (!r->path)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "%s: no memory to read it", path);
+    if (!r->path) result = FAILED(STATUS_RESOURCE, "%s: no memory to read it", path);
     if (result == STATUS_OK) result = open_file(r);
     if (result == STATUS_OK)
         *opened = r;
@@ -241,9 +240,8 @@ static status read_selected(const h5_reader *r, const char *name, h5_type type,
     }
     status result = STATUS_OK;
     if (H5Dread(dataset, h5_memory_type(type), memory_space, file_space, H5P_DEFAULT, data) < 0)
-        result = status_fail(STATUS_INPUT, __FILE__, __LINE__,
-                             "%s: cannot read dataset '%s': %s (is the file damaged?)", r->path,
-                             name, h5_reason());
+        result = FAILED(STATUS_INPUT, "%s: cannot read dataset '%s': %s (is the file damaged?)",
+                        r->path, name, h5_reason());
     if (memory_space != H5S_ALL) H5Sclose(memory_space);
     H5Sclose(file_space);
     return result;
@@ -321,14 +319,12 @@ status h5_read_numbers(const h5_reader *r, const char *object, const char *name,
     status result = STATUS_OK;
     if (!is_number || found != count)
         result =
-            status_fail(STATUS_INPUT, __FILE__, __LINE__,
-                        "%s: attribute '%s' of '%s' has %lld %s; expected %lld numbers", r->path,
-                        name, object, (long long)found,
-                        is_number ? "numbers" : "elements that are no numbers", (long long)count);
+            FAILED(STATUS_INPUT, "%s: attribute '%s' of '%s' has %lld %s; expected %lld numbers",
+                   r->path, name, object, (long long)found,
+                   is_number ? "numbers" : "elements that are no numbers", (long long)count);
     else if (H5Aread(id, h5_memory_type(type), values) < 0)
-        result = status_fail(STATUS_INPUT, __FILE__, __LINE__,
-                             "%s: cannot read attribute '%s' of '%s': %s", r->path, name, object,
-                             h5_reason());
+        result = FAILED(STATUS_INPUT, "%s: cannot read attribute '%s' of '%s': %s", r->path, name,
+                        object, h5_reason());
     H5Aclose(id);
     return result;
 }

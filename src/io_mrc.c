@@ -98,8 +98,8 @@ status mrc_write(const char *path, int64_t nx, int64_t ny, int64_t nz, const flo
     TRY(fill_statistics(header, path, nx * ny * nz, values));
     atomic_file *file;
     TRY(atomic_begin_stream(path, &file));
-    fwrite(header, HEADER_BYTES, 1, atomic_stream(file));
-    fwrite(values, sizeof *values, (size_t)(nx * ny * nz), atomic_stream(file));
+    (void)fwrite(header, HEADER_BYTES, 1, atomic_stream(file));
+    (void)fwrite(values, sizeof *values, (size_t)(nx * ny * nz), atomic_stream(file));
     return atomic_commit(file);
 }
 

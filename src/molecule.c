@@ -135,11 +135,11 @@ static void mark_residue(record *const *alternates, int64_t n)
 static status drop_alternates(parts *p, int64_t *n_dropped)
 {
     int64_t n = 0;
-    record **alternates = malloc(((size_t)p->n_records + 1) * sizeof *alternates);
+    record **alternates = malloc(((size_t)p->n_records + 1) * sizeof(record *));
     if (!alternates) FAIL(STATUS_RESOURCE, "no memory for alternate locations");
     for (int64_t i = 0; i < p->n_records; i++)
         if (p->records[i].alternate != ' ') alternates[n++] = &p->records[i];
-    qsort(alternates, (size_t)n, sizeof *alternates, compare_alternates);
+    qsort(alternates, (size_t)n, sizeof(record *), compare_alternates);
     for (int64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin + 1; end < n; end++)
             if (compare_residues(alternates[end], alternates[begin]) != 0) break;

@@ -11,7 +11,7 @@
 
 /* mmCIF is a sequence of words: names (_category.item) and their values, or loop_, names, and rows of
    values.  A single item is treated as a loop of one row.  Values are cut out of the text in place. */
-enum { MAX_COLUMNS = 256, ID_SIZE = 16, MAX_FACTORS = 3 };
+enum { MAX_COLUMNS = 256, ID_SIZE = 16, MAX_FACTORS = 3, MAX_OPERATIONS = 100000 };
 
 typedef struct operator_entry {
     char id[ID_SIZE];
@@ -42,11 +42,9 @@ typedef struct cif_reader {
     int64_t n_generators, generator_capacity;
 } cif_reader;
 
-#define FAIL_HERE(r, ...)                                                                    \
-    do {                                                                                     \
-        status_fail(STATUS_INPUT, __FILE__, __LINE__, __VA_ARGS__);                          \
-        return status_prefix(STATUS_INPUT, "%s:%lld", (r)->path, (long long)(r)->word_line); \
-    } while (0)
+#define FAIL_HERE(r, ...)                                                         \
+    return status_prefix(FAILED(STATUS_INPUT, __VA_ARGS__), "%s:%lld", (r)->path, \
+                         (long long)(r)->word_line)
 
 static void skip_blanks(cif_reader *r)
 {
@@ -153,6 +151,11 @@ static void copy_text(char *to, size_t size, const char *from)
     snprintf(to, size, "%s", from);
 }
 
+static char first_of(const char *text)
+{
+    return (char)(*text ? *text : ' ');
+}
+
 static status read_atom(cif_reader *r)
 {
     parts *p = r->parts;
@@ -165,14 +168,13 @@ static status read_atom(cif_reader *r)
     const char *alternate = value_of(r, "_atom_site.label_alt_id");
     const char *symbol = value_of(r, "_atom_site.type_symbol");
     const char *chain = value_of(r, "_atom_site.label_asym_id");
-    *new = (record){.insertion = *insertion ? *insertion : ' ',
-                    .alternate = *alternate ? *alternate : ' '};
+    *new = (record){.insertion = first_of(insertion), .alternate = first_of(alternate)};
     if (strlen(chain) >= CHAIN_SIZE)
         FAIL_HERE(r, "chain '%.20s' has a name of %zu characters", chain, strlen(chain));
     copy_text(new->chain, CHAIN_SIZE, chain);
     copy_text(new->name, sizeof new->name, value_of(r, "_atom_site.label_atom_id"));
     copy_text(new->residue_name, sizeof new->residue_name, value_of(r, "_atom_site.label_comp_id"));
-    new->residue = atoi(value_of(r, "_atom_site.auth_seq_id"));
+    new->residue = (int)strtol(value_of(r, "_atom_site.auth_seq_id"), NULL, 10);
     TRY(number_of(r, "_atom_site.Cartn_x", NAN, &new->atom.position[0]));
     TRY(number_of(r, "_atom_site.Cartn_y", NAN, &new->atom.position[1]));
     TRY(number_of(r, "_atom_site.Cartn_z", NAN, &new->atom.position[2]));
@@ -339,6 +341,9 @@ static status apply_operator(const cif_reader *r, const char *id, const assembly
     for (int64_t i = 0; i < before->n_operations; i++) {
         operation product;
         multiply(before->operations[i], op, product);
+        if (after->n_operations == MAX_OPERATIONS)
+            FAIL(STATUS_INPUT, "%s: an assembly of more than %d operations", r->path,
+                 MAX_OPERATIONS);
         TRY(add_operation(after, product));
     }
     return STATUS_OK;
@@ -350,17 +355,17 @@ static status apply_factor(const cif_reader *r, char *ids, const assembly_part *
 {
     char *rest = NULL;
     for (char *item = strtok_r(ids, ", ", &rest); item; item = strtok_r(NULL, ", ", &rest)) {
-        int first, last;
-        bool is_range = sscanf(item, "%d-%d", &first, &last) == 2;
+        char *end;
+        const int64_t first = strtoll(item, &end, 10);
+        const bool is_range = end > item && *end == '-';
         if (!is_range) {
             TRY(apply_operator(r, item, before, after));
             continue;
         }
-        if (last - first > 100000)
-            FAIL(STATUS_INPUT, "%s: an assembly of operators '%s'", r->path, item);
-        for (int k = first; k <= last; k++) {
+        const int64_t last = strtoll(end + 1, NULL, 10);
+        for (int64_t k = first; k <= last; k++) {
             char id[ID_SIZE];
-            snprintf(id, sizeof id, "%d", k);
+            snprintf(id, sizeof id, "%lld", (long long)k);
             TRY(apply_operator(r, id, before, after));
         }
     }

@@ -9,9 +9,10 @@ int element_of_symbol(const char *symbol, size_t length)
     if (length < 1 || length > 2) return 0;
     for (size_t i = 0; i < length; i++) {
         if (!isalpha((unsigned char)symbol[i])) return 0;
-        text[i] =
-            (char)(i == 0 ? toupper((unsigned char)symbol[i]) : tolower((unsigned char)symbol[i]));
+        text[i] = symbol[i];
     }
+    text[0] = (char)toupper((unsigned char)text[0]);
+    text[1] = (char)tolower((unsigned char)text[1]);
     if (strcmp(text, "D") == 0) return 1;
     return SymbolToAtomicNumber(text, NULL);
 }

@@ -22,12 +22,9 @@ typedef struct pdb_reader {
     int rows; /* of the operation being read */
 } pdb_reader;
 
-#define FAIL_LINE(reader, ...)                                        \
-    do {                                                              \
-        status_fail(STATUS_INPUT, __FILE__, __LINE__, __VA_ARGS__);   \
-        return status_prefix(STATUS_INPUT, "%s:%lld", (reader)->path, \
-                             (long long)(reader)->line_number);       \
-    } while (0)
+#define FAIL_LINE(reader, ...)                                                         \
+    return status_prefix(FAILED(STATUS_INPUT, __VA_ARGS__), "%s:%lld", (reader)->path, \
+                         (long long)(reader)->line_number)
 
 /* Columns first..last, counted from 1, without surrounding blanks. */
 static void get_columns(const pdb_reader *r, int first, int last, char *text)
@@ -87,7 +84,7 @@ static status read_atom(pdb_reader *r)
     get_columns(r, 22, 22, new->chain);
     char number[8];
     get_columns(r, 23, 26, number);
-    new->residue = atoi(number);
+    new->residue = (int)strtol(number, NULL, 10);
     for (int d = 0; d < 3; d++)
         TRY(get_number(r, 31 + 8 * d, 38 + 8 * d, NAN, &new->atom.position[d]));
     TRY(get_number(r, 55, 60, 1, &new->atom.occupancy));

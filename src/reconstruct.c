@@ -186,7 +186,7 @@ static status compare(const device *dev, comm *world, const reconstruction *made
         result = align(dev, made->size, (double)made->size / 2, first, second, moved, &found);
     TRY_OR(done, comm_agree(world, result));
     TRY_OR(done, comm_broadcast(world, moved, n, COMM_DOUBLE, 0));
-    memcpy(second, moved, (size_t)n * sizeof *second);
+    if (moved) memcpy(second, moved, (size_t)n * sizeof *second);
     TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max, first,
                                               second, agreement)));
     *reached = fsc_resolution_at(*agreement, agreement_level);
@@ -294,7 +294,6 @@ static status set_start(run *r, comm *c, const reconstruction *made)
     const int64_t n = made->size * made->size * made->size;
     double *start = malloc((size_t)n * sizeof *start);
     TRY_OR(done, comm_agree(c, start ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
-    if (!start) goto done; /* never: they agreed */
     for (int64_t i = 0; i < n; i++)
         start[i] = made->converged ? (made->half[0][i] + made->half[1][i]) / 2 : made->half[0][i];
     result = run_set_density(r, start);
@@ -387,7 +386,6 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     reconstruction *made = calloc(1, sizeof *made);
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
-    if (!made) goto fail; /* never: they agreed */
     made->start = monotonic_seconds();
     plan_work(cfg, comm_size(world), made);
     TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));

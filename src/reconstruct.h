@@ -41,7 +41,7 @@ typedef struct reconstruction {
    that does not converge is no failure.  STATUS_CONFIG when the data do not fit into the grid.
    Collective. */
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                   reconstruction **made);
+                   reconstruction **created);
 /* Accepts NULL. */
 void reconstruction_destroy(reconstruction *made);
 

@@ -234,7 +234,6 @@ status run_create(const config *cfg, const device *dev, comm *c, const catalogue
     *created = NULL;
     run *r = calloc(1, sizeof *r);
     TRY_OR(fail, comm_agree(c, r ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
-    if (!r) goto fail; /* never: they agreed */
     *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
     r->precision =
         cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;

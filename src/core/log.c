@@ -40,7 +40,7 @@ void log_write(log_level level, const char *format, ...)
     char when[32];
     time_t now = time(NULL);
     struct tm parts;
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    (void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
     fprintf(sink.copy, "%s %s%s%s\n", when, who, names[level], line);
-    fflush(sink.copy);
+    (void)fflush(sink.copy);
 }

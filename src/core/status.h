@@ -37,7 +37,8 @@ enum { STATUS_MESSAGE_SIZE = 8192 };
 
 /* Stores the sentence and gives the code, for a function that has to go on: ranks wait for it in
    comm_agree, or it owns something. */
-#define FAILED(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
+#define FAILED(code, ...) \
+    ((void)status_fail((code), __FILE__, __LINE__, __VA_ARGS__), (status)(code))
 
 #define FAIL(code, ...) return FAILED(code, __VA_ARGS__)
 
