@@ -11,8 +11,8 @@ struct phaser {
     const volume_kernels *volumes;
     const phase_kernels *kernels;
     phase_options options;
-    int64_t grid;                    /* edge of the phasing grid: size, or the next size FFTs like */
-    fft *forward, *backward;             /* of all starts */
+    int64_t grid;            /* edge of the phasing grid: size, or the next size FFTs like */
+    fft *forward, *backward; /* of all starts */
     fft *forward_one, *backward_one;     /* of one volume */
     void *density, *projected, *support; /* [starts][grid^3], origin at index 0 */
     void *half;                          /* [starts] half volumes */
@@ -258,5 +258,6 @@ status phaser_autocorrelation(phaser *p, const double *density, void *autocorrel
     TRY(fft_run(p->forward_one, p->projected, p->half));
     TRY(p->kernels->squared_modulus(p->dev, half_count(g), p->half));
     TRY(fft_run(p->backward_one, p->half, p->projected));
-    return p->volumes->extract(p->dev, g, p->projected, 1 / (double)cube(g), NULL, n, autocorrelation);
+    return p->volumes->extract(p->dev, g, p->projected, 1 / (double)cube(g), NULL, n,
+                               autocorrelation);
 }

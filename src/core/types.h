@@ -32,12 +32,11 @@ typedef double real;
 
 /* Before a function whose loops should use the widest vectors of the machine it runs on. It must
    not contain OpenMP regions (their bodies are compiled once only). */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* Levels of features: "arch=haswell" would be taken on a Haswell only, not on what came after. */
 #if __GNUC__ >= 12
-#define WIDEST_VECTORS                                                                             \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
