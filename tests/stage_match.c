@@ -397,6 +397,12 @@ static void images_can_be_assigned(void **state)
     best[3] = REFERENCES;
     assert_int_equal(match_assign(m, best), STATUS_INVALID);
     assert_non_null(strstr(status_message(), "image 3 is assigned to reference 50 of 50"));
+    /* more references than scores have room for: nothing reads them */
+    int64_t weights[REFERENCES] = {0};
+    best[3] = 1;
+    assert_ok(match_begin(m, 1000000000, REFERENCES, PIXELS));
+    assert_ok(match_assign(m, best));
+    assert_ok(match_weights(m, 0, REFERENCES, NULL, weights));
     match_destroy(m);
     free(found), free(p);
 }
