@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,16 +66,33 @@ static status write_config(const config *cfg)
     return status_prefix(result, "%s", path);
 }
 
+/* The lock is on log.txt, and goes when the process does, however it ends. File systems without
+   locks do without. */
+static status lock_directory(const config *cfg, FILE *log)
+{
+    if (flock(fileno(log), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        FAIL(STATUS_OUTPUT,
+             "another run writes in the run directory %s; wait for its end, or choose another "
+             "run.directory",
+             cfg->run.directory);
+    return STATUS_OK;
+}
+
 status results_begin(const config *cfg, FILE **log)
 {
     char path[PATH_SIZE];
     *log = NULL;
     TRY(make_directory(cfg->run.directory));
-    TRY(write_config(cfg));
     path_of(cfg, "log.txt", path);
-    *log = fopen(path, "a");
-    if (!*log) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
-    return STATUS_OK;
+    FILE *opened = fopen(path, "a");
+    if (!opened) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+    status result = lock_directory(cfg, opened);
+    if (result == STATUS_OK) result = write_config(cfg);
+    if (result == STATUS_OK)
+        *log = opened;
+    else
+        fclose(opened);
+    return result;
 }
 
 /* -- maps -- */

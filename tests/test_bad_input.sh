@@ -117,6 +117,16 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
   both 4 'data.images is 41' reconstruct a.yaml --set data.images=41
 }
 
+# Two runs at once in one directory: the second one is told.
+mkdir -p run
+touch held
+(flock 9 && while [ -e held ]; do sleep 0.2; done) 9>>run/log.txt &
+holder=$!
+sleep 1
+both 6 'another run writes in the run directory run; wait for its end' reconstruct a.yaml
+rm held
+wait $holder
+
 # Places that cannot be written: a file in the way, a read-only file system.
 echo old >file
 both 6 'run directory file is a file; choose another run.directory' reconstruct a.yaml \
