@@ -3,6 +3,7 @@
 #include "reconstruct.h"
 #include "results.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,6 +20,17 @@ static int choose_threads(const config *cfg, comm *world)
     return online / ranks > 1 ? online / ranks : 1;
 }
 
+/* Far more threads than cores may not even start, and never end. */
+static status check_threads(const config *cfg)
+{
+    const long long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores > 0 && cfg->parallel.threads > 16 * cores)
+        return config_fail(cfg, &cfg->parallel.threads,
+                           "is %lld, but this node has %lld cores; lower it, or write 0 for all",
+                           (long long)cfg->parallel.threads, cores);
+    return STATUS_OK;
+}
+
 static void say_start(const config *cfg, const catalogue *k, comm *world, int threads)
 {
     const double s_max = k->radius[k->n_pixels - 1];
@@ -30,6 +42,20 @@ static void say_start(const config *cfg, const catalogue *k, comm *world, int th
              (long long)cfg->grid.size, 1 / (2 * s_max), cfg->grid.diameter,
              cfg->run.precision == CONFIG_PRECISION_SINGLE ? "single" : "double", comm_size(world),
              threads);
+}
+
+static void warn_of_data(const config *cfg, const catalogue *k, comm *world)
+{
+    if (comm_rank(world) != 0) return;
+    const double slices = ceil(M_PI * cfg->grid.diameter * k->radius[k->n_pixels - 1]);
+    if (k->n_bright > 0)
+        log_warning("%lld images with more than 1000 times the photons of the median image are "
+                    "left out",
+                    (long long)k->n_bright);
+    if ((double)k->n_usable < 2 * slices)
+        log_warning("%lld images are few: each half needs about pi x diameter / resolution = %.0f "
+                    "to fill the sphere, and the agreement of the halves means little below that",
+                    (long long)k->n_usable, slices);
 }
 
 static double peak_memory_mib(void)
@@ -80,11 +106,13 @@ status command_reconstruct(const cli *c, comm *world)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     const int threads = choose_threads(cfg, world);
+    TRY_OR(done, comm_agree(world, check_threads(cfg)));
     TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
     log_also_to(log);
     TRY_OR(done, comm_agree(world, device_create_cpu(threads, &dev)));
     TRY_OR(done, catalogue_create(cfg, world, &k));
     say_start(cfg, k, world, threads);
+    warn_of_data(cfg, k, world);
     TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
     TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
     clock_gettime(CLOCK_MONOTONIC, &to);

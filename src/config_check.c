@@ -74,6 +74,11 @@ static void check_nufft(problems *p, const config *c)
     if (up != 0 && up != 1.25 && up != 2)
         add(p, &c->nufft.upsampling, "is %g; write 2, 1.25, or 0 to let the program choose", up);
     double least = c->run.precision == CONFIG_PRECISION_SINGLE ? 1e-6 : 1e-14;
+    double coarse = c->run.precision == CONFIG_PRECISION_SINGLE ? 1e-4 : 1e-8;
+    if (up == 1.25 && c->nufft.tolerance < coarse)
+        add(p, &c->nufft.upsampling,
+            "is 1.25, which reaches %g at best, and nufft.tolerance is %g; write 2 or 0", coarse,
+            c->nufft.tolerance);
     if (c->nufft.tolerance < least)
         add(p, &c->nufft.tolerance,
             "is %g and run.precision is %s, which reaches %g at best; raise it%s",
@@ -90,7 +95,7 @@ static void check_match(problems *p, const config *c)
             "%g; raise it",
             c->match.perplexity_start, (long long)c->slice.references, start,
             c->match.perplexity_end);
-    if (c->run.final_generations > 0 && c->slice.final_references < c->slice.references)
+    if (c->slice.final_references < c->slice.references)
         add(p, &c->slice.final_references,
             "is %lld, fewer than slice.references %lld; the final generations need at least as many",
             (long long)c->slice.final_references, (long long)c->slice.references);

@@ -59,7 +59,7 @@ INT (data, first,                 0,         0, INT64_MAX, "", "index of the fir
 INT (data, images,                0,         0, INT64_MAX, "images", "how many to use; 0: all")
 TEXT(data, mask_file,             "",        "an HDF5 file whose data set 'mask' is 1 on the pixels to use, as far as the data set's own mask allows")
 REAL(data, max_bad_fraction,      0.1,       0, 1, "", "stop if more of the images than this are unusable (empty, not finite)")
-BOOL(data, strict,                false,     "pixels that are NaN, infinite or negative are an error; else they are left out and counted")
+BOOL(data, strict,                false,     "images with a pixel that is NaN, infinite or negative are an error; else they are left out and counted")
 END(data)
 
 SECTION(grid, "the box that holds the particle and its autocorrelation")
@@ -105,7 +105,7 @@ INT (phase, er,                   50,        0, 1000000, "", "error reduction st
 INT (phase, hio,                  25,        0, 1000000, "", "steps of the method")
 REAL(phase, beta,                 0.9,       0, 2, "", "feedback of the method")
 REAL(phase, shrinkwrap_sigma,     1.0,       0, 100, "voxels", "width of the blur of shrinkwrap")
-REAL(phase, shrinkwrap_threshold, 0.1,       0, 1, "", "the support is where the blurred density exceeds this fraction of its maximum")
+REAL(phase, shrinkwrap_threshold, 0.1,       0, 0.99, "", "the support is where the blurred density exceeds this fraction of its maximum")
 END(phase)
 
 SECTION(run, "the run as a whole")
@@ -115,7 +115,7 @@ WORD(run, precision,                         "of the computation",
 INT (run, seed,                   1,         0, INT64_MAX, "", "of every random number")
 BOOL(run, deterministic,          false,     "the same bits for any number of ranks and threads (CPU; slower)")
 INT (run, generations,         20,        1, 100000, "", "of slice, match, merge and phase")
-INT (run, final_generations,      4,         0, 100000, "", "more of them, at full resolution with slice.final_references")
+INT (run, final_generations,      4,         1, 100000, "", "more of them, at full resolution with slice.final_references")
 REAL(run, resolution_start,       0.3,       0.01, 1, "", "resolution of the first generation, as a fraction of the largest |s| of the data")
 REAL(run, march,                  0.6,       0, 1, "", "fraction of the generations after which the resolution is full")
 INT (run, attempts,               2,         1, 1000, "", "whole reconstructions from different random starts; the best one counts")

@@ -10,7 +10,8 @@
 /* Images moved at once between file, ranks and arrays. */
 enum { CHUNK = 256 };
 
-typedef enum image_state { IMAGE_USABLE, IMAGE_DARK, IMAGE_BAD } image_state;
+/* An image with this many times the photons of the median image is no image of the particle. */
+static const double too_bright = 1000;
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -112,18 +113,19 @@ static status read_rows(const catalogue *k, comm *c, int64_t first, int64_t coun
     return STATUS_OK;
 }
 
-static image_state judge(const float *row, int64_t n)
+/* NAN if a pixel is not a count. */
+static double photons_of(const float *row, int64_t n)
 {
     double sum = 0;
     for (int64_t p = 0; p < n; p++) {
-        if (!isfinite(row[p]) || row[p] < 0) return IMAGE_BAD;
+        if (!isfinite(row[p]) || row[p] < 0) return NAN;
         sum += (double)row[p];
     }
-    return sum > 0 ? IMAGE_USABLE : IMAGE_DARK;
+    return sum;
 }
 
-/* The chunks of first..last dealt to ranks in turn; state[i] of each image on all ranks. */
-static status judge_all(const catalogue *k, comm *c, int64_t first, int64_t count, int64_t *state)
+/* The chunks of first..last dealt to ranks in turn; the photons of each image on all ranks. */
+static status count_all(const catalogue *k, comm *c, int64_t first, int64_t count, double *photons)
 {
     status result = STATUS_OK;
     float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
@@ -136,64 +138,102 @@ static status judge_all(const catalogue *k, comm *c, int64_t first, int64_t coun
         if (!k->scatter && to != comm_rank(c)) continue;
         result = read_rows(k, c, first + at, n, to, whole, rows);
         for (int64_t i = 0; i < n && result == STATUS_OK && to == comm_rank(c); i++)
-            state[at + i] = judge(rows + i * k->n_pixels, k->n_pixels);
+            photons[at + i] = photons_of(rows + i * k->n_pixels, k->n_pixels);
     }
 done:
     free(whole);
     free(rows);
     TRY(comm_agree(c, result));
-    return comm_sum(c, state, count, COMM_INT64);
+    return comm_sum(c, photons, count, COMM_DOUBLE);
 }
 
-static status check_fractions(const config *cfg, const catalogue *k, const int64_t *state,
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The median of the photons of images that have any; 0 if none has. */
+static double median_photons(const double *photons, int64_t count, double *sorted)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (photons[i] > 0) sorted[n++] = photons[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return n > 0 ? sorted[n / 2] : 0;
+}
+
+/* Images first .. first+count-1 of the file, sorted into usable, dark, bad and bright ones. */
+static void sort_images(catalogue *k, int64_t first, int64_t count, const double *photons,
+                        double median)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (isnan(photons[i]))
+            k->n_bad++;
+        else if (!(photons[i] > 0))
+            k->n_dark++;
+        else if (photons[i] > too_bright * median)
+            k->n_bright++;
+        else
+            k->usable[k->n_usable++] = first + i;
+}
+
+static status check_fractions(const config *cfg, const catalogue *k, const double *photons,
                               int64_t first, int64_t count)
 {
     int64_t worst = 0;
-    while (worst < count && state[worst] != IMAGE_BAD)
+    while (worst < count && !isnan(photons[worst]))
         worst++;
     if (cfg->data.strict && k->n_bad > 0)
         FAIL(STATUS_INPUT,
              "%s: %lld images have a NaN, infinite or negative pixel, image %lld is the first; "
              "mend them, mask the pixel, or set data.strict: false to leave them out",
              cfg->data.file, (long long)k->n_bad, (long long)(first + worst));
-    if ((double)(k->n_bad + k->n_dark) > cfg->data.max_bad_fraction * (double)count)
+    if ((double)(k->n_bad + k->n_dark + k->n_bright) > cfg->data.max_bad_fraction * (double)count)
         FAIL(STATUS_INPUT,
-             "%s: %lld of %lld images have no photons and %lld a NaN, infinite or negative pixel; "
-             "more than data.max_bad_fraction = %g of them",
-             cfg->data.file, (long long)k->n_dark, (long long)count, (long long)k->n_bad,
-             cfg->data.max_bad_fraction);
+             "%s: %lld of %lld images have no photons, %lld more than %g times those of the median "
+             "image, and %lld a NaN, infinite or negative pixel; more than data.max_bad_fraction = "
+             "%g of them: mask the pixels (data.mask_file), choose other images, or raise it",
+             cfg->data.file, (long long)k->n_dark, (long long)count, (long long)k->n_bright,
+             too_bright, (long long)k->n_bad, cfg->data.max_bad_fraction);
     if (k->n_usable < 2)
         FAIL(STATUS_INPUT, "%s: %lld usable images; at least 2 are needed", cfg->data.file,
              (long long)k->n_usable);
     return STATUS_OK;
 }
 
-static status choose_images(const config *cfg, comm *c, catalogue *k)
+static status check_window(const config *cfg, const catalogue *k)
 {
     const int64_t first = cfg->data.first, held = k->file->n_images;
     if (first >= held)
         FAIL(STATUS_INPUT, "%s holds %lld images, data.first is %lld", cfg->data.file,
              (long long)held, (long long)first);
-    int64_t count = held - first;
-    if (cfg->data.images > count)
+    if (cfg->data.images > held - first)
         FAIL(STATUS_INPUT, "%s holds %lld images from data.first = %lld on, data.images is %lld",
-             cfg->data.file, (long long)count, (long long)first, (long long)cfg->data.images);
+             cfg->data.file, (long long)(held - first), (long long)first,
+             (long long)cfg->data.images);
+    return STATUS_OK;
+}
+
+static status choose_images(const config *cfg, comm *c, catalogue *k)
+{
+    TRY(comm_agree(c, check_window(cfg, k)));
+    const int64_t first = cfg->data.first;
+    int64_t count = k->file->n_images - first;
     if (cfg->data.images > 0) count = cfg->data.images;
-    int64_t *state = calloc((size_t)count, sizeof *state);
+    double *photons = calloc((size_t)count, sizeof *photons);
+    double *sorted = malloc((size_t)count * sizeof *sorted);
     k->usable = malloc((size_t)count * sizeof *k->usable);
     status result = STATUS_OK;
-    if (!state || !k->usable)
+    if (!photons || !sorted || !k->usable)
         result = FAILED(STATUS_RESOURCE, "out of host memory for %lld images", (long long)count);
     TRY_OR(done, comm_agree(c, result));
-    TRY_OR(done, judge_all(k, c, first, count, state));
-    for (int64_t i = 0; i < count; i++) {
-        k->n_dark += state[i] == IMAGE_DARK;
-        k->n_bad += state[i] == IMAGE_BAD;
-        if (state[i] == IMAGE_USABLE) k->usable[k->n_usable++] = first + i;
-    }
-    TRY_OR(done, check_fractions(cfg, k, state, first, count));
+    TRY_OR(done, count_all(k, c, first, count, photons));
+    sort_images(k, first, count, photons, median_photons(photons, count, sorted));
+    TRY_OR(done, comm_agree(c, check_fractions(cfg, k, photons, first, count)));
 done:
-    free(state);
+    free(photons);
+    free(sorted);
     return result;
 }
 
@@ -335,6 +375,21 @@ static status choose_part(const catalogue *k, const comm *c, int parts, int part
     return allocate(set);
 }
 
+/* Images that do not differ have no orientations to be found. */
+static status check_variety(const catalogue *k, const images *set)
+{
+    double spread = 0, power = 0;
+    for (int64_t p = 0; p < set->n_pixels; p++) {
+        spread += fabs(set->square[p] - set->mean[p] * set->mean[p]);
+        power += set->square[p];
+    }
+    if (set->n > 1 && spread <= 1e-9 * power)
+        FAIL(STATUS_INPUT,
+             "%s: all images are the same; check data.dataset, data.first and data.images",
+             k->file->path);
+    return STATUS_OK;
+}
+
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created)
 {
     *created = NULL;
@@ -345,6 +400,7 @@ status images_load(const catalogue *k, comm *c, int parts, int part, images **cr
     TRY_OR(fail, comm_agree(c, read_all(k, c, set)));
     TRY_OR(fail, mean_power(set, c, 1, set->mean));
     TRY_OR(fail, mean_power(set, c, 2, set->square));
+    TRY_OR(fail, comm_agree(c, check_variety(k, set)));
     *created = set;
     return STATUS_OK;
 fail:

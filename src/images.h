@@ -18,6 +18,7 @@ typedef struct catalogue {
     int64_t *usable;    /* [n_usable] indices in the file */
     int64_t n_dark;     /* images without photons, left out */
     int64_t n_bad;      /* images with a NaN, infinite or negative pixel, left out */
+    int64_t n_bright;   /* images with 1000 times the photons of the median one, left out */
     int64_t n_pixels;   /* used */
     int64_t *pixel;     /* [n_pixels] index in the file's image */
     double *s;          /* [n_pixels][3], 1/Angstrom */

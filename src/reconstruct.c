@@ -359,8 +359,29 @@ done:
     return result;
 }
 
+/* The particle is larger than the finest period of the data, and the first generation has pixels as
+   well as a Fourier voxel. */
+static status check_resolution(const config *cfg, const catalogue *k)
+{
+    const double s_max = k->radius[k->n_pixels - 1];
+    const double first = fmax(k->radius[0] / s_max, 2 / (double)cfg->grid.size);
+    if (cfg->grid.diameter * s_max < 1)
+        return config_fail(cfg, &cfg->grid.diameter,
+                           "is %g A, smaller than the finest period of the images, %.2f A; write "
+                           "the particle's largest diameter in A",
+                           cfg->grid.diameter, 1 / s_max);
+    if (cfg->run.resolution_start < first)
+        return config_fail(cfg, &cfg->run.resolution_start,
+                           "is %g of the largest |s|, a period of %.1f A, where the images or the "
+                           "grid have nothing yet; make it at least %.3f",
+                           cfg->run.resolution_start, 1 / (cfg->run.resolution_start * s_max),
+                           ceil(1000 * first) / 1000);
+    return STATUS_OK;
+}
+
 static status start(const config *cfg, const catalogue *k, reconstruction *made)
 {
+    TRY(check_resolution(cfg, k));
     made->size = cfg->grid.size;
     made->s_max = k->radius[k->n_pixels - 1];
     made->voxel = 1 / (2 * made->s_max);

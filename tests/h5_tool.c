@@ -2,7 +2,8 @@
 
      h5_tool same A B PATH...       the same bits in both?
      h5_tool alike A B PATH LEAST   correlation of at least this (printed)
-     h5_tool damage FILE WHAT [K]   nan, negative, dark: in or of image K; mask: nothing is left;
+     h5_tool damage FILE WHAT [K]   nan, negative, bright, dark: in or of image K; same: all images
+                                    are the first; mask: nothing is left;
                                     positions: of another detector; truth: taken away */
 #include <hdf5.h>
 #include <math.h>
@@ -93,6 +94,23 @@ static int spoil_image(hid_t file, hsize_t k, const double *value)
     return code >= 0;
 }
 
+static int repeat_first(hid_t file)
+{
+    hid_t set = H5Dopen2(file, "/intensities", H5P_DEFAULT), space = H5Dget_space(set);
+    hsize_t dims[4];
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    const size_t n = (size_t)(dims[1] * dims[2] * dims[3]);
+    float *all = calloc(n * (size_t)dims[0], sizeof *all);
+    herr_t code = H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all);
+    for (hsize_t i = 1; i < dims[0]; i++)
+        memcpy(all + i * n, all, n * sizeof *all);
+    if (code >= 0) code = H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all);
+    free(all);
+    H5Sclose(space);
+    H5Dclose(set);
+    return code >= 0;
+}
+
 static int clear_mask(hid_t file)
 {
     hid_t set = H5Dopen2(file, "/mask", H5P_DEFAULT), space = H5Dget_space(set);
@@ -119,12 +137,14 @@ static int other_detector(hid_t file)
 
 static int damage(const char *path, const char *what, hsize_t k)
 {
-    const double nan = NAN, negative = -1;
+    const double nan = NAN, negative = -1, bright = 1e9;
     int done = 0;
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (file < 0) return 0;
     if (strcmp(what, "nan") == 0) done = spoil_image(file, k, &nan);
     if (strcmp(what, "negative") == 0) done = spoil_image(file, k, &negative);
+    if (strcmp(what, "bright") == 0) done = spoil_image(file, k, &bright);
+    if (strcmp(what, "same") == 0) done = repeat_first(file);
     if (strcmp(what, "dark") == 0) done = spoil_image(file, k, NULL);
     if (strcmp(what, "mask") == 0) done = clear_mask(file);
     if (strcmp(what, "positions") == 0) done = other_detector(file);

@@ -117,6 +117,25 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
   both 4 'data.images is 41' reconstruct a.yaml --set data.images=41
 }
 
+# Settings and data that would give a map of nothing.
+config 'run: {final_generations: 0}\n' '1:26: run.final_generations'
+config 'phase: {shrinkwrap_threshold: 1}\n' '1:31: phase.shrinkwrap_threshold'
+expect 3 'nufft.upsampling: it is 1.25, which reaches 0.0001 at best' reconstruct a.yaml \
+  --set nufft.upsampling=1.25 --set nufft.tolerance=1e-5
+both 3 'grid.diameter: it is 3 A, smaller than the finest period' reconstruct a.yaml \
+  --set grid.diameter=3
+both 3 'where the images or the grid have nothing yet; make it at least' reconstruct a.yaml \
+  --set run.resolution_start=0.01
+both 0 '5 images are few' reconstruct a.yaml --set data.images=5
+both 3 'parallel.threads: it is 4096, but this node has' reconstruct a.yaml \
+  --set parallel.threads=4096
+cp images.h5 bad.h5
+"$tool" damage bad.h5 same || say 'cannot make all images the same'
+both 4 'bad.h5: all images are the same' reconstruct a.yaml --set data.file=bad.h5
+cp images.h5 bad.h5
+"$tool" damage bad.h5 bright 5 || say 'cannot make an image bright'
+both 0 '1 images with more than 1000 times the photons' reconstruct a.yaml --set data.file=bad.h5
+
 # Two runs at once in one directory: the second one is told.
 mkdir -p run
 touch held
