@@ -1,5 +1,6 @@
 # The GPU's backend.  Kernels in `real` are compiled once per precision; tensor cores are double.
-target_sources(nufft PRIVATE fft_cuda.c nufft_cuda_tensor.cu)
+target_sources(nufft PRIVATE fft_cuda.c nufft_cuda_tensor_spread.cu
+  nufft_cuda_tensor_interpolate.cu)
 foreach(single 0 1)
   set(part nufft_cuda_${single})
   add_library(${part} OBJECT nufft_cuda.c nufft_cuda_points.cu nufft_cuda_modes.cu

@@ -62,7 +62,9 @@ static const void *kernel_for(const gpu *g, nufft_method method, bool spread)
     int dim = g->task.g.dim, width = g->task.g.width;
     if (method == NUFFT_TILE) return PRECISE(gpu_tile_kernel)(dim, width, g->real_path, spread);
 #ifndef MTIP_SINGLE
-    if (method == NUFFT_TENSOR && dim == 3) return gpu_tensor_kernel(width, g->real_path, spread);
+    if (method == NUFFT_TENSOR && dim == 3)
+        return spread ? gpu_tensor_spread_kernel(width, g->real_path)
+                      : gpu_tensor_interpolate_kernel(width, g->real_path);
 #endif
     if (method == NUFFT_TENSOR) return NULL;
     return PRECISE(gpu_global_kernel)(dim, g->real_path, spread);

@@ -120,7 +120,8 @@ extern "C" {
 const void *PRECISE(gpu_global_kernel)(int dim, bool real_path, bool spread);
 const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread);
 #ifndef MTIP_SINGLE
-const void *gpu_tensor_kernel(int width, bool real_path, bool spread);
+const void *gpu_tensor_spread_kernel(int width, bool real_path);
+const void *gpu_tensor_interpolate_kernel(int width, bool real_path);
 #endif
 
 cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream);
