@@ -1,14 +1,15 @@
 #include "mtip/kernels.h"
 
-#include <assert.h>
-
-#define CHOOSE(table)                                                                             \
-    extern const table##_kernels table##_kernels_cpu_single, table##_kernels_cpu_double;          \
-    const table##_kernels *table##_kernels_of(const device *dev, precision p)                     \
-    {                                                                                             \
-        assert(device_kind_of(dev) == DEVICE_CPU);                                                \
-        (void)dev;                                                                                \
-        return p == PRECISION_SINGLE ? &table##_kernels_cpu_single : &table##_kernels_cpu_double; \
+#define CHOOSE(table)                                                                     \
+    extern const table##_kernels table##_kernels_cpu_single, table##_kernels_cpu_double,  \
+        table##_kernels_cuda_single, table##_kernels_cuda_double;                         \
+    const table##_kernels *table##_kernels_of(const device *dev, precision p)             \
+    {                                                                                     \
+        static const table##_kernels *const tables[][2] = {                               \
+            [DEVICE_CPU] = {&table##_kernels_cpu_single, &table##_kernels_cpu_double},    \
+            [DEVICE_CUDA] = {&table##_kernels_cuda_single, &table##_kernels_cuda_double}, \
+        };                                                                                \
+        return tables[device_kind_of(dev)][p];                                            \
     }
 
 CHOOSE(match)

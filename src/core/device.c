@@ -1,5 +1,6 @@
 #include "core/device_impl.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,14 +57,29 @@ status device_create_cpu(int n_threads, device **created)
     if (n_threads < 0) FAIL(STATUS_INVALID, "n_threads is %d", n_threads);
     device *dev = malloc(sizeof *dev);
     if (!dev) FAIL(STATUS_RESOURCE, "out of host memory");
-    *dev = (device){&cpu_table, n_threads > 0 ? n_threads : omp_get_max_threads(), -1, NULL};
+    *dev = (device){&cpu_table, n_threads > 0 ? n_threads : omp_get_max_threads(), -1, NULL, NULL};
     *created = dev;
     return STATUS_OK;
 }
 
 void device_destroy(device *dev)
 {
-    if (dev) dev->table->destroy(dev);
+    if (!dev) return;
+    if (dev->kept && dev->kept->object) dev->kept->destroy(dev, dev->kept->object);
+    free(dev->kept);
+    dev->table->destroy(dev);
+}
+
+status device_keep(const device *dev, status (*make)(const device *dev, void **object),
+                   void (*destroy)(const device *dev, void *object), void **object)
+{
+    assert(dev->kept);
+    if (!dev->kept->object) {
+        TRY(make(dev, &dev->kept->object));
+        dev->kept->destroy = destroy;
+    }
+    *object = dev->kept->object;
+    return STATUS_OK;
 }
 
 device_kind device_kind_of(const device *dev)

@@ -31,6 +31,19 @@ void *device_stream(const device *dev);
 /* The number of GPUs this process can see; 0 without CUDA or without a driver. */
 int device_count_cuda(void);
 
+typedef struct device_facts {
+    char name[64], uuid[48]; /* "GPU-..." as nvidia-smi prints it */
+    int64_t bytes;           /* of memory */
+} device_facts;
+
+/* What GPU number `ordinal` of the visible ones is. */
+status device_facts_cuda(int ordinal, device_facts *facts);
+
+/* The object that a backend's library keeps with a GPU: `make` makes it at the first call,
+   device_destroy gives it to `destroy`.  One per device. */
+status device_keep(const device *dev, status (*make)(const device *dev, void **object),
+                   void (*destroy)(const device *dev, void *object), void **object);
+
 /* Memory of the device, 64-byte aligned at least, not initialised. bytes = 0 gives a pointer that
    may be freed but not used. */
 status device_alloc(const device *dev, int64_t bytes, void **memory);

@@ -3,6 +3,7 @@
 #include "core/cuda_try.h"
 #include "core/device_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static cudaStream_t stream_of(const device *dev)
@@ -137,14 +138,20 @@ status device_create_cuda(int ordinal, device **created)
              count - 1);
     if (ordinal < 0) CUDA_TRY(cudaGetDevice(&ordinal));
     device *dev = malloc(sizeof *dev);
-    if (!dev) FAIL(STATUS_RESOURCE, "out of host memory");
-    *dev = (device){&cuda_table, 1, ordinal, NULL};
+    device_kept *kept = calloc(1, sizeof *kept);
+    if (!dev || !kept) {
+        free(dev);
+        free(kept);
+        FAIL(STATUS_RESOURCE, "out of host memory");
+    }
+    *dev = (device){&cuda_table, 1, ordinal, NULL, kept};
     status result = cuda_enter(ordinal, &before);
     if (result == STATUS_OK) {
         result = make_stream(dev);
         cuda_leave(ordinal, before);
     }
     if (result != STATUS_OK) {
+        free(kept);
         free(dev);
         return result;
     }
@@ -158,4 +165,18 @@ int device_count_cuda(void)
     if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
     (void)cudaGetLastError();
     return 0;
+}
+
+status device_facts_cuda(int ordinal, device_facts *facts)
+{
+    struct cudaDeviceProp p;
+    CUDA_TRY(cudaGetDeviceProperties(&p, ordinal));
+    *facts = (device_facts){.bytes = (int64_t)p.totalGlobalMem};
+    snprintf(facts->name, sizeof facts->name, "%.63s", p.name);
+    int at = snprintf(facts->uuid, sizeof facts->uuid, "GPU");
+    for (int i = 0; i < 16; i++)
+        at += snprintf(facts->uuid + at, sizeof facts->uuid - (size_t)at, "%s%02x",
+                       i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "",
+                       (unsigned char)p.uuid.bytes[i]);
+    return STATUS_OK;
 }

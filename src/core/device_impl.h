@@ -16,11 +16,18 @@ typedef struct device_table {
     status (*synchronize)(const device *dev);
 } device_table;
 
+/* See device_keep; empty until then. */
+typedef struct device_kept {
+    void *object;
+    void (*destroy)(const device *dev, void *object);
+} device_kept;
+
 struct device {
     const device_table *table;
     int n_threads;
-    int ordinal;  /* of the GPU, -1 on the CPU */
-    void *stream; /* cudaStream_t, owned */
+    int ordinal;       /* of the GPU, -1 on the CPU */
+    void *stream;      /* cudaStream_t, owned */
+    device_kept *kept; /* owned; NULL on the CPU */
 };
 
 #endif

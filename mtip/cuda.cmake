@@ -1,0 +1,12 @@
+# The stages' kernels on a GPU, compiled once per precision.
+target_sources(stages PRIVATE kernels_cuda.cu)
+foreach(single 0 1)
+  set(part stages_cuda_${single})
+  add_library(${part} OBJECT kernels_cuda_match.cu kernels_cuda_volume.cu)
+  target_link_libraries(${part} PRIVATE mtip_flags CUDA::cudart)
+  if(single)
+    target_compile_definitions(${part} PRIVATE MTIP_SINGLE)
+  endif()
+  target_sources(stages PRIVATE $<TARGET_OBJECTS:${part}>)
+endforeach()
+target_link_libraries(stages PRIVATE CUDA::cublas CUDA::cudart)

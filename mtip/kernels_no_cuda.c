@@ -1,0 +1,10 @@
+/* kernels_no_cuda.c: the GPU's tables in a build without CUDA, which has no device to use them. */
+#include "mtip/kernels.h"
+
+extern const match_kernels match_kernels_cuda_single, match_kernels_cuda_double;
+extern const volume_kernels volume_kernels_cuda_single, volume_kernels_cuda_double;
+extern const phase_kernels phase_kernels_cuda_single, phase_kernels_cuda_double;
+
+const match_kernels match_kernels_cuda_single, match_kernels_cuda_double;
+const volume_kernels volume_kernels_cuda_single, volume_kernels_cuda_double;
+const phase_kernels phase_kernels_cuda_single, phase_kernels_cuda_double;

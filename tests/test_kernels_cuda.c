@@ -1,0 +1,430 @@
+/* test_kernels_cuda.c: every entry of the GPU's tables gives what the CPU's gives from the same
+   input.  Without a GPU it is skipped visibly (77), which MTIP_REQUIRE_GPU=1 forbids. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mtip/kernels.h"
+#include "mtip/random.h"
+
+enum { SKIPPED = 77, CPU = 0, GPU = 1 };
+
+static struct {
+    device *dev[2];
+    precision precision;
+} test;
+
+typedef enum content { REALS, DOUBLES, INTEGERS } content;
+
+/* The same array in the memory of both devices. */
+typedef struct pair {
+    content kind;
+    int64_t n;
+    void *on[2];
+} pair;
+
+static void must(status result)
+{
+    if (result == STATUS_OK) return;
+    print_error("%s: %s\n", status_place(), status_message());
+    fail();
+}
+
+/* The statement for each device d. */
+#define BOTH(call)                       \
+    for (int d = CPU; d <= GPU; d++) {   \
+        const device *dev = test.dev[d]; \
+        must(call);                      \
+    }
+#define MATCH  match_kernels_of(dev, test.precision)
+#define VOLUME volume_kernels_of(dev, test.precision)
+#define PHASE  phase_kernels_of(dev, test.precision)
+
+static int64_t bytes_of(const pair *p)
+{
+    return p->n * (int64_t)(p->kind == REALS ? real_size(test.precision) : sizeof(double));
+}
+
+static double either(double single, double wide)
+{
+    return test.precision == PRECISION_SINGLE ? single : wide;
+}
+
+static pair new_pair(content kind, int64_t n, const void *values)
+{
+    pair p = {kind, n, {NULL, NULL}};
+    BOTH(device_alloc(dev, bytes_of(&p), &p.on[d]))
+    BOTH(device_from_host(dev, p.on[d], values, bytes_of(&p)))
+    return p;
+}
+
+/* Uniform numbers, always the same for a seed. The caller frees them. */
+static double *uniform(int64_t n, uint64_t seed, double low, double high)
+{
+    random_stream stream;
+    random_start(&stream, seed, RANDOM_TURN, 0, 0);
+    double *values = malloc((size_t)(n + 1) * sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = low + (high - low) * random_uniform(&stream);
+    return values;
+}
+
+static pair reals(int64_t n, uint64_t seed, double low, double high)
+{
+    double *values = uniform(n, seed, low, high);
+    for (int64_t i = 0; i < n && test.precision == PRECISION_SINGLE; i++)
+        ((float *)values)[i] = (float)values[i];
+    pair p = new_pair(REALS, n, values);
+    free(values);
+    return p;
+}
+
+static pair zeros(content kind, int64_t n)
+{
+    void *values = calloc((size_t)n + 1, sizeof(double));
+    assert_non_null(values);
+    pair p = new_pair(kind, n, values);
+    free(values);
+    return p;
+}
+
+static pair same(int64_t n, double value)
+{
+    double *values = uniform(n, 1, 0, 1);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = value;
+    pair p = new_pair(DOUBLES, n, values);
+    free(values);
+    return p;
+}
+
+static void free_pairs(pair *first, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int d = CPU; d <= GPU; d++)
+            device_free(test.dev[d], first[i].on[d]);
+}
+#define FREE(...) \
+    free_pairs((pair[]){__VA_ARGS__}, (int)(sizeof((pair[]){__VA_ARGS__}) / sizeof(pair)))
+
+static double *download(const pair *p, int d)
+{
+    double *values = malloc((size_t)(p->n + 1) * sizeof *values);
+    assert_non_null(values);
+    must(device_to_host(test.dev[d], values, p->on[d], bytes_of(p)));
+    for (int64_t i = p->n - 1; i >= 0; i--) {
+        float narrow;
+        int64_t whole;
+        memcpy(&narrow, (float *)(void *)values + i, sizeof narrow);
+        memcpy(&whole, values + i, sizeof whole);
+        if (p->kind == REALS && test.precision == PRECISION_SINGLE) values[i] = (double)narrow;
+        if (p->kind == INTEGERS) values[i] = (double)whole;
+    }
+    return values;
+}
+
+static void check_values(int64_t n, const double *cpu, const double *gpu, double tolerance,
+                         int line)
+{
+    double difference = 0, norm = 0;
+    for (int64_t i = 0; i < n; i++) {
+        difference += (gpu[i] - cpu[i]) * (gpu[i] - cpu[i]);
+        norm += cpu[i] * cpu[i];
+    }
+    const double is = sqrt(difference / norm);
+    if (is <= tolerance && norm > 0) return;
+    print_error("line %d: the GPU is %g away from the CPU (norm %g), allowed is %g\n", line, is,
+                sqrt(norm), tolerance);
+    fail();
+}
+
+static void check_pair(const pair *p, double tolerance, int line)
+{
+    double *cpu = download(p, CPU), *gpu = download(p, GPU);
+    check_values(p->n, cpu, gpu, tolerance, line);
+    free(cpu);
+    free(gpu);
+}
+#define SAME_BITS(p) check_pair(&(p), 0, __LINE__)
+#define SAME(p)      check_pair(&(p), either(1e-5, 1e-10), __LINE__)
+
+/* -- slicing and matching -- */
+
+enum { ROWS = 70, PIXELS = 333, REFERENCES = 299, STRIDE = 310 };
+
+static void rotates(void **state)
+{
+    (void)state;
+    double *rotations = uniform(9 * ROWS, 1, -1, 1);
+    pair s = reals(3 * PIXELS, 2, -3, 3), x = zeros(REALS, ROWS * PIXELS),
+         y = zeros(REALS, ROWS * PIXELS), z = zeros(REALS, ROWS * PIXELS);
+    BOTH(MATCH->rotate(dev, ROWS, rotations, PIXELS, s.on[d],
+                       (void *const[3]){x.on[d], y.on[d], z.on[d]}))
+    SAME(x), SAME(y), SAME(z);
+    FREE(s, x, y, z);
+    free(rotations);
+}
+
+static void widens_and_spreads(void **state)
+{
+    (void)state;
+    double *weights = uniform(ROWS, 3, 0, 9);
+    pair in = reals(1000, 4, -1, 1), wide = reals(2000, 5, -1, 1), divisor = reals(PIXELS, 6, 1, 2),
+         rows = reals(ROWS * PIXELS, 7, -1, 1);
+    BOTH(MATCH->complex_from_real(dev, 1000, in.on[d], wide.on[d]))
+    SAME_BITS(wide);
+    BOTH(MATCH->spread_rows(dev, ROWS, PIXELS, weights, rows.on[d]))
+    SAME_BITS(rows);
+    BOTH(MATCH->divide_rows(dev, ROWS, PIXELS, divisor.on[d], rows.on[d]))
+    SAME(rows);
+    FREE(in, wide, divisor, rows);
+    free(weights);
+}
+
+static void makes_operands(void **state)
+{
+    (void)state;
+    pair correction = reals(PIXELS, 1, .5, 1.5), offset = reals(PIXELS, 2, -1, 1),
+         whitening = reals(PIXELS, 3, .1, 2);
+    for (match_method method = MATCH_EMC; method <= MATCH_L2; method++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            pair slices = reals(ROWS * PIXELS, 4, -.5, 4), rows = zeros(REALS, ROWS * PIXELS),
+                 bias = reals(ROWS, 5, 1, 2);
+            BOTH(MATCH->operand(
+                dev,
+                &(operand_rule){method, 0.05, correction.on[d], offset.on[d], whitening.on[d], 123},
+                ROWS, PIXELS, slices.on[d], in_place ? slices.on[d] : rows.on[d], bias.on[d]))
+            check_pair(in_place ? &slices : &rows, either(1e-5, 1e-10), __LINE__);
+            if (method != MATCH_NCC) SAME(bias);
+            FREE(slices, rows, bias);
+        }
+    FREE(correction, offset, whitening);
+}
+
+static void multiplies(void **state)
+{
+    (void)state;
+    pair a = reals(ROWS * STRIDE, 1, -1, 1), b = reals(REFERENCES * STRIDE, 2, -1, 1),
+         c = reals(ROWS * PIXELS, 3, -1, 1), coefficient = reals(ROWS, 4, 0, 2),
+         bias = reals(REFERENCES, 5, -1, 1), sum = reals(REFERENCES * PIXELS, 6, -1, 1);
+    BOTH(MATCH->multiply_transposed(dev, ROWS, REFERENCES, 305, a.on[d], STRIDE, b.on[d], STRIDE,
+                                    c.on[d], PIXELS))
+    SAME(c);
+    BOTH(
+        MATCH->subtract_bias(dev, ROWS, REFERENCES, c.on[d], PIXELS, coefficient.on[d], bias.on[d]))
+    SAME(c);
+    BOTH(MATCH->accumulate_product(dev, REFERENCES, 301, ROWS, a.on[d], STRIDE, c.on[d], PIXELS,
+                                   sum.on[d], PIXELS))
+    SAME(sum);
+    FREE(a, b, c, coefficient, bias, sum);
+}
+
+/* Sums that come from two pieces of the rows, the second with larger maxima in some. */
+static void climbs_ladders(void **state)
+{
+    (void)state;
+    pair scores = reals(ROWS * STRIDE, 1, -40, 0), total = reals(REFERENCES, 2, .5, 2),
+         max = same(ROWS, -INFINITY), best = zeros(INTEGERS, ROWS),
+         sums = zeros(DOUBLES, ROWS * LADDER * 3), out = zeros(REALS, ROWS * STRIDE);
+    double *betas = uniform(ROWS, 3, 1e-3, 1), *logs = uniform(ROWS, 4, 0, 3);
+    for (int i = 0; i < ROWS; i += 5)
+        betas[i] = -1;
+    pair beta = new_pair(DOUBLES, ROWS, betas), log_z = new_pair(DOUBLES, ROWS, logs);
+    for (int piece = 0; piece < 2; piece++) {
+        const int64_t first = piece ? 150 : 0, n = piece ? REFERENCES - 150 : 150,
+                      skip = first * (int64_t)real_size(test.precision);
+        BOTH(MATCH->ladder_add(dev, ROWS, n, (char *)scores.on[d] + skip, STRIDE, first,
+                               (char *)total.on[d] + skip,
+                               &(ladder){max.on[d], best.on[d], sums.on[d], NULL, NULL}))
+        SAME_BITS(max), SAME_BITS(best), SAME(sums);
+    }
+    BOTH(MATCH->posterior(dev, ROWS, REFERENCES, scores.on[d], STRIDE, 0,
+                          &(ladder){max.on[d], best.on[d], sums.on[d], beta.on[d], log_z.on[d]},
+                          out.on[d], STRIDE))
+    SAME(out);
+    FREE(scores, total, max, best, sums, out, beta, log_z);
+    free(betas);
+    free(logs);
+}
+
+static void counts_in_fixed_point(void **state)
+{
+    (void)state;
+    int64_t columns[77];
+    for (int64_t i = 0; i < 77; i++)
+        columns[i] = (i * 31) % REFERENCES;
+    pair posterior = reals(ROWS * STRIDE, 1, 0, 1), fluence = reals(ROWS, 2, 0, 3),
+         weights = zeros(INTEGERS, REFERENCES), taken = zeros(REALS, ROWS * 80),
+         fixed = zeros(INTEGERS, ROWS * STRIDE), back = zeros(REALS, ROWS * STRIDE);
+    for (int twice = 0; twice < 2; twice++) {
+        BOTH(MATCH->add_weights(dev, ROWS, REFERENCES, posterior.on[d], STRIDE, fluence.on[d],
+                                weights.on[d]))
+        BOTH(MATCH->add_fixed(dev, ROWS * STRIDE, posterior.on[d], 0x1p40, fixed.on[d]))
+    }
+    SAME_BITS(weights), SAME_BITS(fixed);
+    BOTH(MATCH->from_fixed(dev, ROWS * STRIDE, fixed.on[d], 0x1p40, back.on[d]))
+    SAME_BITS(back);
+    BOTH(MATCH->take_columns(dev, ROWS, 77, columns, posterior.on[d], STRIDE, taken.on[d], 80))
+    SAME_BITS(taken);
+    FREE(posterior, fluence, weights, taken, fixed, back);
+}
+
+/* -- volumes -- */
+
+static void moves_volumes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {{12, 12}, {12, 25}, {13, 13}, {13, 30}, {41, 81}};
+    for (int i = 0; i < 5; i++) {
+        const int64_t n = sizes[i][0], p = sizes[i][1], n3 = n * n * n, p3 = p * p * p;
+        pair modes = reals(2 * p3, 1, -1, 1), out = reals(n3, 2, -1, 1), grid = reals(p3, 3, -1, 1),
+             mask = reals(n3, 4, 0, 1);
+        BOTH(VOLUME->add_real_centre(dev, p, modes.on[d], n, out.on[d]))
+        SAME_BITS(out);
+        BOTH(VOLUME->symmetrise(dev, n, out.on[d]))
+        SAME_BITS(out);
+        BOTH(VOLUME->embed(dev, n, out.on[d], p, grid.on[d]))
+        SAME_BITS(grid);
+        BOTH(VOLUME->extract(dev, p, grid.on[d], 0.3, NULL, n, out.on[d]))
+        SAME(out);
+        BOTH(VOLUME->extract(dev, p, grid.on[d], 0.3, mask.on[d], n, out.on[d]))
+        SAME(out);
+        FREE(modes, out, grid, mask);
+    }
+}
+
+static void combines_volumes(void **state)
+{
+    (void)state;
+    const int64_t n = 100003;
+    pair x = reals(n, 1, -1, 1), y = reals(n, 2, 0, 1), half = reals(2 * n, 3, -1, 1);
+    double sums[2];
+    BOTH(VOLUME->combine(dev, n, 0.7, x.on[d], -0.3, y.on[d]))
+    SAME(y);
+    BOTH(VOLUME->dot(dev, n, x.on[d], y.on[d], &sums[d]))
+    check_values(1, &sums[CPU], &sums[GPU], either(1e-5, 1e-10), __LINE__);
+    BOTH(VOLUME->scale_half(dev, n, x.on[d], half.on[d]))
+    SAME(half);
+    BOTH(VOLUME->real_spectrum(dev, n, half.on[d], 0.25, y.on[d]))
+    SAME(y);
+    FREE(x, y, half);
+}
+
+/* -- phasing -- */
+
+static void projects_and_updates(void **state)
+{
+    (void)state;
+    const int64_t n = 5003, batch = 3;
+    pair half = reals(2 * n * batch, 1, -1, 1), mask = reals(n, 2, -.2, 1),
+         amplitude = zeros(REALS, n), density = reals(n * batch, 3, -1, 1),
+         support = reals(n * batch, 4, -.5, 1);
+    double errors[2][3], norms[2][3];
+    BOTH(PHASE->amplitudes(dev, n, half.on[d], mask.on[d], amplitude.on[d]))
+    SAME(amplitude);
+    BOTH(PHASE->modulus_error(dev, n, batch, amplitude.on[d], half.on[d], errors[d], norms[d]))
+    check_values(batch, errors[CPU], errors[GPU], either(1e-5, 1e-10), __LINE__);
+    check_values(batch, norms[CPU], norms[GPU], either(1e-5, 1e-10), __LINE__);
+    BOTH(PHASE->project_modulus(dev, n, batch, amplitude.on[d], 0.5, half.on[d]))
+    SAME(half);
+    for (phase_step step = PHASE_ER; step <= PHASE_RAAR; step++) {
+        BOTH(PHASE->update_density(dev, n * batch, step, 0.8, half.on[d], support.on[d],
+                                   density.on[d]))
+        SAME(density);
+    }
+    BOTH(PHASE->squared_modulus(dev, n * batch, half.on[d]))
+    SAME(half);
+    FREE(half, mask, amplitude, density, support);
+}
+
+/* Blurred values of the GPU's own would differ in a rounding and cut elsewhere: the same here. */
+static void cuts_supports(void **state)
+{
+    (void)state;
+    for (int64_t n = 100; n < 200000; n *= 12) {
+        pair blurred = reals(5 * n, 1, -1, 2), support = reals(5 * n, 2, 0, 9);
+        BOTH(PHASE->threshold(dev, n, 5, 0.2, blurred.on[d], support.on[d]))
+        SAME_BITS(support);
+        FREE(blurred, support);
+    }
+}
+
+static void sums_have_the_same_bits_every_time(void **state)
+{
+    (void)state;
+    const device *dev = test.dev[GPU];
+    const int64_t n = 300007;
+    pair x = reals(n, 1, -1, 1), c = zeros(REALS, 500 * 500), again = zeros(REALS, 500 * 500);
+    double first, other;
+    must(VOLUME->dot(dev, n, x.on[GPU], x.on[GPU], &first));
+    must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500, c.on[GPU],
+                                    500));
+    double *expected = download(&c, GPU);
+    for (int i = 0; i < 20; i++) {
+        must(VOLUME->dot(dev, n, x.on[GPU], x.on[GPU], &other));
+        assert_true(first == other);
+        must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500,
+                                        again.on[GPU], 500));
+        double *found = download(&again, GPU);
+        assert_memory_equal(found, expected, 500 * 500 * sizeof(double));
+        free(found);
+    }
+    free(expected);
+    FREE(x, c, again);
+}
+
+static void nothing_is_no_work(void **state)
+{
+    (void)state;
+    pair x = reals(10, 1, -1, 1);
+    BOTH(MATCH->rotate(dev, 0, NULL, 5, x.on[d], (void *const[3]){x.on[d], x.on[d], x.on[d]}))
+    BOTH(MATCH->multiply_transposed(dev, 0, 2, 5, x.on[d], 5, x.on[d], 5, x.on[d], 5))
+    BOTH(MATCH->add_weights(dev, 0, 5, x.on[d], 5, x.on[d], x.on[d]))
+    BOTH(MATCH->take_columns(dev, 5, 0, NULL, x.on[d], 1, x.on[d], 1))
+    BOTH(VOLUME->combine(dev, 0, 1, x.on[d], 1, x.on[d]))
+    SAME_BITS(x);
+    FREE(x);
+}
+
+static int run_in(precision p)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rotates),
+        cmocka_unit_test(widens_and_spreads),
+        cmocka_unit_test(makes_operands),
+        cmocka_unit_test(multiplies),
+        cmocka_unit_test(climbs_ladders),
+        cmocka_unit_test(counts_in_fixed_point),
+        cmocka_unit_test(moves_volumes),
+        cmocka_unit_test(combines_volumes),
+        cmocka_unit_test(projects_and_updates),
+        cmocka_unit_test(cuts_supports),
+        cmocka_unit_test(sums_have_the_same_bits_every_time),
+        cmocka_unit_test(nothing_is_no_work),
+    };
+    test.precision = p;
+    return cmocka_run_group_tests_name(p == PRECISION_SINGLE ? "single" : "double", tests, NULL,
+                                       NULL);
+}
+
+int main(void)
+{
+    const char *require = getenv("MTIP_REQUIRE_GPU");
+    if (device_create_cuda(-1, &test.dev[GPU]) != STATUS_OK) {
+        printf("no GPU: %s\n", status_message());
+        return require && strcmp(require, "1") == 0 ? 1 : SKIPPED;
+    }
+    if (device_create_cpu(2, &test.dev[CPU]) != STATUS_OK) return 1;
+    int failed = run_in(PRECISION_SINGLE) != 0;
+    failed |= run_in(PRECISION_DOUBLE) != 0;
+    device_destroy(test.dev[CPU]);
+    device_destroy(test.dev[GPU]);
+    return failed;
+}
