@@ -21,8 +21,10 @@ struct match {
     bool keep;
     void *posterior, *active; /* device [n_rows][max_batch] */
     void *bias, *scratch;
+    int64_t *weights; /* device [max_batch] */
     int64_t batch_capacity, scratch_capacity;
-    double *mean; /* host [n_pixels] */
+    int64_t *batch_weights; /* host [max_batch] */
+    double *mean;           /* host [n_pixels] */
     /* host [n_images] */
     int64_t *best;
     double *score, *beta, *log_z, *entropy, *expected;
@@ -149,13 +151,14 @@ void match_destroy(match *m)
 {
     if (!m) return;
     if (m->scored != m->images) device_free(m->dev, m->scored);
-    void *on_device[] = {m->correction, m->offset,      m->whitening,   m->images,
-                         m->fluence,    m->coefficient, m->state.max,   m->state.best,
-                         m->state.sums, m->state.beta,  m->state.log_z, m->scores,
-                         m->posterior,  m->active,      m->bias,        m->scratch};
+    void *on_device[] = {m->correction,  m->offset,    m->whitening,  m->images,     m->fluence,
+                         m->coefficient, m->state.max, m->state.best, m->state.sums, m->state.beta,
+                         m->state.log_z, m->scores,    m->posterior,  m->active,     m->bias,
+                         m->scratch,     m->weights};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(m->dev, on_device[i]);
-    void *on_host[] = {m->mean, m->best, m->score, m->beta, m->log_z, m->entropy, m->expected};
+    void *on_host[] = {m->mean,  m->best,    m->score,    m->beta,
+                       m->log_z, m->entropy, m->expected, m->batch_weights};
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         free(on_host[i]);
     free(m);
@@ -187,6 +190,27 @@ static status reset_ladder(match *m)
     return device_zero(m->dev, m->state.sums, bytes * LADDER * 3);
 }
 
+static status reserve_batch(match *m, int64_t max_batch)
+{
+    if (max_batch <= m->batch_capacity) return STATUS_OK;
+    const int64_t before = m->batch_capacity,
+                  weight_bytes = max_batch * (int64_t)sizeof *m->weights;
+    int64_t capacity = before;
+    TRY(reserve(m, &m->bias, &capacity, max_batch));
+    capacity = before * m->n_rows;
+    TRY(reserve(m, &m->posterior, &capacity, max_batch * m->n_rows));
+    capacity = before * m->n_rows;
+    TRY(reserve(m, &m->active, &capacity, max_batch * m->n_rows));
+    device_free(m->dev, m->weights);
+    free(m->batch_weights);
+    m->weights = NULL;
+    m->batch_weights = malloc((size_t)weight_bytes);
+    if (!m->batch_weights) FAIL(STATUS_RESOURCE, "out of host memory");
+    TRY(device_alloc(m->dev, weight_bytes, (void **)&m->weights));
+    m->batch_capacity = max_batch;
+    return STATUS_OK;
+}
+
 status match_begin(match *m, int64_t n_references, int64_t max_batch, int64_t n_pixels_used)
 {
     if (n_references < 1 || max_batch < 1)
@@ -201,16 +225,7 @@ status match_begin(match *m, int64_t n_references, int64_t max_batch, int64_t n_
     m->keep = real_bytes(m, m->n_rows * n_references) <= m->options.memory;
     TRY(reserve(m, &m->scores, &m->scores_capacity,
                 m->n_rows * (m->keep ? n_references : max_batch)));
-    if (max_batch > m->batch_capacity) {
-        int64_t capacity = m->batch_capacity;
-        int64_t bias_capacity = m->batch_capacity;
-        TRY(reserve(m, &m->bias, &bias_capacity, max_batch));
-        capacity *= m->n_rows;
-        TRY(reserve(m, &m->posterior, &capacity, max_batch * m->n_rows));
-        capacity = m->batch_capacity * m->n_rows;
-        TRY(reserve(m, &m->active, &capacity, max_batch * m->n_rows));
-        m->batch_capacity = max_batch;
-    }
+    TRY(reserve_batch(m, max_batch));
     m->total = 0;
     for (int64_t p = 0; p < n_pixels_used; p++)
         m->total += m->mean[p];
@@ -415,8 +430,14 @@ status match_weights(match *m, int64_t first, int64_t count, void *slices, int64
     TRY(m->kernels->posterior(m->dev, m->n_rows, count, scores, ld, first, &m->state, m->posterior,
                               m->max_batch));
     /* padding rows have fluence 0 and images of zeros: whatever their posterior, they add nothing */
-    return m->kernels->add_weights(m->dev, m->n_rows, count, m->posterior, m->max_batch, m->fluence,
-                                   weights);
+    const int64_t bytes = count * (int64_t)sizeof *weights;
+    TRY(device_zero(m->dev, m->weights, bytes));
+    TRY(m->kernels->add_weights(m->dev, m->n_rows, count, m->posterior, m->max_batch, m->fluence,
+                                m->weights));
+    TRY(device_to_host(m->dev, m->batch_weights, m->weights, bytes));
+    for (int64_t r = 0; r < count; r++)
+        weights[r] += m->batch_weights[r];
+    return STATUS_OK;
 }
 
 status match_tomograms(match *m, int64_t n_active, const int64_t *columns, void *tomograms)

@@ -82,15 +82,15 @@ void match_get_images(const match *m, match_images *images);
 bool match_keeps_scores(const match *m);
 
 /* Posterior of a batch, in the same order of batches as match_add; slices (overwritten) are needed
-   when the scores were not kept, else NULL. weights [count] (host or device memory of the CPU
-   device, WEIGHT_SCALE fixed point) += sum_k P_kr phi_k. */
+   when the scores were not kept, else NULL. weights [count] (host, WEIGHT_SCALE fixed point) +=
+   sum_k P_kr phi_k. */
 status match_weights(match *m, int64_t first, int64_t count, void *slices, int64_t *weights);
 
 /* tomograms [n_active][n_pixels_used] (device) = sum_k P_kr y_kp for the batch of the last
    match_weights, of the references columns[0..n_active-1] within it (host). */
 status match_tomograms(match *m, int64_t n_active, const int64_t *columns, void *tomograms);
 /* The same in fixed point, rounded per block of images and therefore the same bits for any
-   division of the images over ranks: += into sums [n_active][n_pixels_used]. */
+   division of the images over ranks: += into sums [n_active][n_pixels_used] (device). */
 status match_tomograms_fixed(match *m, int64_t n_active, const int64_t *columns, double scale,
                              int64_t *sums);
 

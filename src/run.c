@@ -8,6 +8,7 @@
      phase          starts dealt to ranks; average on rank 0        (phaser_run) */
 #include "run.h"
 
+#include "comm_device.h"
 #include "mtip/match.h"
 #include "mtip/merge.h"
 #include "mtip/phase.h"
@@ -54,13 +55,13 @@ struct run {
     double turn[4];
     const double *given; /* host [n_references][4]: references instead of an even cover */
     double *quaternions; /* host [batch][4] */
-    int64_t *weights;    /* [batch] */
+    int64_t *weights;    /* host [batch] */
     int64_t *columns;    /* host [batch] */
     int64_t *share;      /* host [ranks] */
     double *entropy;     /* host [set->n] */
     void *slices;        /* device [batch][n_used] */
     int64_t slices_capacity;
-    int64_t *fixed; /* [batch][n_used], deterministic mode */
+    void *fixed; /* device int64 [batch][n_used], deterministic mode */
     /* references waiting to be merged */
     int64_t n_waiting, waiting_rows; /* and the most there may be */
     int64_t waiting_capacity;        /* values in waiting_data */
@@ -68,9 +69,12 @@ struct run {
     void *waiting_data; /* device */
 };
 
-static double now(void)
+/* Seconds, when the device is done with what it was given. Its failures are reported by the next
+   call that gives it work. */
+static double now(const run *r)
 {
     struct timespec t;
+    (void)device_synchronize(r->dev);
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -98,6 +102,12 @@ static int64_t volume(const run *r)
 static comm_type real_type(const run *r)
 {
     return r->precision == PRECISION_SINGLE ? COMM_SINGLE : COMM_DOUBLE;
+}
+
+/* n reals of the run's precision in device memory. */
+static device_array reals(const run *r, void *data, int64_t n)
+{
+    return (device_array){r->dev, data, n, real_type(r)};
 }
 
 static status upload(const run *r, const double *from, double scale, int64_t n, void **to)
@@ -258,13 +268,14 @@ void run_destroy(run *r)
     slicer_destroy(r->slicer);
     match_destroy(r->match);
     merger_destroy(r->merger);
-    void *on_device[] = {r->pixels, r->correction, r->model, r->merged, r->slices, r->waiting_data};
+    void *on_device[] = {r->pixels, r->correction,   r->model, r->merged,
+                         r->slices, r->waiting_data, r->fixed};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(r->dev, on_device[i]);
-    void *on_host[] = {
-        r->density,     r->fluence, r->scores,  r->orientations,        r->previous,
-        r->quaternions, r->weights, r->columns, r->waiting_quaternions, r->waiting_weights,
-        r->share,       r->fixed,   r->entropy};
+    void *on_host[] = {r->density,         r->fluence,  r->scores,
+                       r->orientations,    r->previous, r->quaternions,
+                       r->weights,         r->columns,  r->waiting_quaternions,
+                       r->waiting_weights, r->share,    r->entropy};
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         free(on_host[i]);
     free(r);
@@ -283,9 +294,9 @@ static status reserve_batch(run *r)
     if (columns) r->columns = columns;
     if (!quaternions || !weights || !columns) FAIL(STATUS_RESOURCE, "out of host memory");
     if (r->cfg->run.deterministic) {
-        free(r->fixed);
-        r->fixed = malloc(n * (size_t)r->n_used * sizeof *r->fixed);
-        if (!r->fixed) FAIL(STATUS_RESOURCE, "out of host memory");
+        device_free(r->dev, r->fixed);
+        r->fixed = NULL;
+        TRY(device_alloc(r->dev, r->batch * r->n_used * (int64_t)sizeof(int64_t), &r->fixed));
     }
     if (r->batch * r->n_used <= r->slices_capacity) return STATUS_OK;
     device_free(r->dev, r->slices);
@@ -357,7 +368,7 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
-    return comm_share(r->comm, r->slices, r->share, real_type(r));
+    return comm_device_share(r->comm, reals(r, r->slices, count * r->n_used), r->share);
 }
 
 static status first_pass(run *r, run_record *record)
@@ -365,12 +376,12 @@ static status first_pass(run *r, run_record *record)
     TRY(comm_agree(r->comm, slicer_set_model(r->slicer, r->model)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
-        const double start = now();
+        const double start = now(r);
         TRY(batch_slices(r, first, count));
-        const double middle = now();
+        const double middle = now(r);
         TRY(comm_agree(r->comm, match_add(r->match, first, count, r->slices)));
         record->seconds[RUN_SLICE] += middle - start;
-        record->seconds[RUN_MATCH] += now() - middle;
+        record->seconds[RUN_MATCH] += now(r) - middle;
     }
     return STATUS_OK;
 }
@@ -506,9 +517,9 @@ static status deal_tomograms(run *r, int64_t n_active)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
-    TRY(comm_sum_scatter(r->comm, r->slices,
-                         (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used), r->share,
-                         real_type(r)));
+    TRY(comm_device_sum_scatter(r->comm, reals(r, r->slices, n_active * r->n_used),
+                                (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used),
+                                r->share));
     return comm_agree(r->comm, append_waiting(r, mine, count));
 }
 
@@ -520,14 +531,15 @@ static status repeat_tomograms(run *r, int64_t n_active)
     for (int64_t p = 0; p < r->n_used; p++)
         largest = fmax(largest, r->set->mean[p] * (double)r->set->n);
     const double scale = ldexp(1, 61 - (int)ceil(log2(largest)));
-    memset(r->fixed, 0, (size_t)(n_active * r->n_used) * sizeof *r->fixed);
+    const int64_t n = n_active * r->n_used;
     status result = make_room(r, n_active);
+    if (result == STATUS_OK) result = device_zero(r->dev, r->fixed, n * (int64_t)sizeof(int64_t));
     if (result == STATUS_OK)
         result = match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed);
     TRY(comm_agree(r->comm, result));
-    TRY(comm_sum(r->comm, r->fixed, n_active * r->n_used, COMM_INT64));
+    TRY(comm_device_sum(r->comm, (device_array){r->dev, r->fixed, n, COMM_INT64}));
     result = match_kernels_of(r->dev, r->precision)
-                 ->from_fixed(r->dev, n_active * r->n_used, r->fixed, scale,
+                 ->from_fixed(r->dev, n, r->fixed, scale,
                               (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used));
     if (result == STATUS_OK) result = append_waiting(r, 0, n_active);
     return comm_agree(r->comm, result);
@@ -539,7 +551,7 @@ static status second_pass(run *r, run_record *record)
     TRY(comm_agree(r->comm, reserve_waiting(r)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
-        const double start = now();
+        const double start = now(r);
         const bool again = !match_keeps_scores(r->match);
         if (again) TRY(batch_slices(r, first, count));
         reference_rotations(r, first, count, r->quaternions);
@@ -553,25 +565,25 @@ static status second_pass(run *r, run_record *record)
         record->n_active += n_active;
         TRY(r->cfg->run.deterministic ? repeat_tomograms(r, n_active)
                                       : deal_tomograms(r, n_active));
-        record->seconds[RUN_MATCH] += now() - start;
+        record->seconds[RUN_MATCH] += now(r) - start;
     }
-    const double start = now();
+    const double start = now(r);
     status result = flush_waiting(r);
-    record->seconds[RUN_MERGE] += now() - start;
+    record->seconds[RUN_MERGE] += now(r) - start;
     return comm_agree(r->comm, result);
 }
 
 /* Adds the type 1 sums over ranks and solves for the autocorrelation, the same on all ranks. */
 static status solve(run *r, run_record *record)
 {
-    const double start = now();
+    const double start = now(r);
     void *kernel, *data;
     int64_t n_kernel, n_data;
     merge_report report = {0};
     merger_sums(r->merger, &kernel, &n_kernel, &data, &n_data);
     if (!r->cfg->run.deterministic) {
-        TRY(comm_sum(r->comm, kernel, n_kernel, real_type(r)));
-        TRY(comm_sum(r->comm, data, n_data, real_type(r)));
+        TRY(comm_device_sum(r->comm, reals(r, kernel, n_kernel)));
+        TRY(comm_device_sum(r->comm, reals(r, data, n_data)));
     }
     status result = STATUS_OK;
     if (comm_rank(r->comm) == 0) {
@@ -580,10 +592,10 @@ static status solve(run *r, run_record *record)
         if (result == STATUS_OK) result = merger_solve(r->merger, r->merged, &report);
     }
     TRY(comm_agree(r->comm, result));
-    TRY(comm_broadcast(r->comm, r->merged, volume(r), real_type(r), 0));
+    TRY(comm_device_broadcast(r->comm, reals(r, r->merged, volume(r)), 0));
     TRY(comm_broadcast(r->comm, &report, sizeof report, COMM_BYTE, 0));
     record->cg_iterations = report.iterations;
-    record->seconds[RUN_MERGE] += now() - start;
+    record->seconds[RUN_MERGE] += now(r) - start;
     return STATUS_OK;
 }
 
@@ -675,7 +687,7 @@ status run_set_density(run *r, const double *density)
 
 static status phase(run *r, int number, const run_step *step, run_record *record)
 {
-    const double start = now();
+    const double start = now(r);
     average_report report;
     const bool again = r->has_model;
     TRY(phase_starts(r, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops, (uint64_t)number,
@@ -684,7 +696,7 @@ static status phase(run *r, int number, const run_step *step, run_record *record
         TRY(run_set_density(r, r->density));
     else
         TRY(comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)))));
-    record->seconds[RUN_PHASE] += now() - start;
+    record->seconds[RUN_PHASE] += now(r) - start;
     return STATUS_OK;
 }
 
