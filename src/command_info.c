@@ -12,9 +12,12 @@
 #include "commands.h"
 #include "core/device.h"
 
+enum { MAX_GPUS = 16 }; /* of a node, listed */
+
 typedef struct rank_facts {
     char host[64];
     int node_rank, n_cpus, n_threads, n_gpus;
+    device_facts gpus[MAX_GPUS];
 } rank_facts;
 
 static void line(const char *name, const char *text)
@@ -62,7 +65,18 @@ static rank_facts describe(const comm *world)
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) facts.n_cpus = CPU_COUNT(&cpus);
     facts.n_threads = omp_get_max_threads();
     facts.n_gpus = device_count_cuda();
+    for (int i = 0; i < facts.n_gpus && i < MAX_GPUS; i++)
+        if (device_facts_cuda(i, facts.gpus + i) != STATUS_OK) strcpy(facts.gpus[i].name, "?");
     return facts;
+}
+
+/* The GPUs that the first rank of each node sees. */
+static void print_gpus(const rank_facts *all, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int g = 0; all[i].node_rank == 0 && g < all[i].n_gpus && g < MAX_GPUS; g++)
+            printf("%-12s %s: %s, %s, %.1f GiB\n", g == 0 ? "GPU" : "", all[i].host,
+                   all[i].gpus[g].name, all[i].gpus[g].uuid, (double)all[i].gpus[g].bytes / 0x1p30);
 }
 
 status command_info(const cli *c, comm *world)
@@ -87,6 +101,7 @@ status command_info(const cli *c, comm *world)
     for (int i = 0; i < n; i++)
         printf("%6d  %-24s %9d %5d %8d %5d\n", i, all[i].host, all[i].node_rank, all[i].n_cpus,
                all[i].n_threads, all[i].n_gpus);
+    print_gpus(all, n);
 done:
     free(all);
     free(counts);

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "devices.h"
 #include "reconstruct.h"
 #include "results.h"
 
@@ -109,7 +110,7 @@ status command_reconstruct(const cli *c, comm *world)
     TRY_OR(done, comm_agree(world, check_threads(cfg)));
     TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
     log_also_to(log);
-    TRY_OR(done, comm_agree(world, device_create_cpu(threads, &dev)));
+    TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, catalogue_create(cfg, world, &k));
     say_start(cfg, k, world, threads);
     warn_of_data(cfg, k, world);

@@ -1,0 +1,131 @@
+#include "devices.h"
+
+#include "core/log.h"
+#include "mtip/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct place {
+    char host[64];
+    device_facts gpu;
+} place;
+
+/* Something is computed: a GPU that this build has no code for shows it here. */
+static status try_out(const device *dev)
+{
+    void *memory;
+    float values[2] = {1, -1};
+    TRY(device_alloc(dev, 4 * (int64_t)sizeof *values, &memory));
+    status result = device_from_host(dev, memory, values, sizeof values);
+    if (result == STATUS_OK)
+        result = match_kernels_of(dev, PRECISION_SINGLE)
+                     ->complex_from_real(dev, 1, memory, (float *)memory + 2);
+    if (result == STATUS_OK)
+        result = device_to_host(dev, values, (float *)memory + 2, sizeof values);
+    device_free(dev, memory);
+    TRY(result);
+    if (values[0] != 1 || values[1] != 0)
+        FAIL(STATUS_RESOURCE, "the GPU computes %g and %g instead of 1 and 0", (double)values[0],
+             (double)values[1]);
+    return STATUS_OK;
+}
+
+static status create_gpu(comm *world, place *mine, device **created)
+{
+    const int count = device_count_cuda();
+    const int ordinal = count > 0 ? comm_node_rank(world) % count : 0;
+    TRY(device_create_cuda(ordinal, created));
+    status result = device_facts_cuda(ordinal, &mine->gpu);
+    if (result == STATUS_OK) result = try_out(*created);
+    if (result == STATUS_OK) return STATUS_OK;
+    device_destroy(*created);
+    *created = NULL;
+    return result;
+}
+
+/* There is a GPU's driver, whether this program can use it or not. */
+static bool gpu_is_there(void)
+{
+    return device_count_cuda() > 0 || access("/dev/nvidiactl", F_OK) == 0;
+}
+
+/* One line for each rank, and a warning for each that is not alone on its GPU. */
+static void print_places(const place *places, int n)
+{
+    int sharing = 0, first = 0;
+    for (int i = 0; i < n; i++) {
+        log_info("rank %d: %s, %s, %s", i, places[i].host, places[i].gpu.name, places[i].gpu.uuid);
+        for (int j = 0; j < i; j++)
+            if (strcmp(places[i].gpu.uuid, places[j].gpu.uuid) == 0) {
+                first = sharing ? first : j;
+                sharing++;
+                break;
+            }
+    }
+    if (sharing > 0)
+        log_warning("%d ranks for %d GPUs: ranks share them (rank %d shares %s on %s), which is "
+                    "slower than one rank a GPU",
+                    n, n - sharing, first, places[first].gpu.uuid, places[first].host);
+}
+
+static status show_places(comm *world, const place *mine)
+{
+    const int n = comm_size(world);
+    place *places = calloc((size_t)n, sizeof *places);
+    int64_t *sizes = calloc((size_t)n, sizeof *sizes);
+    status result = STATUS_OK;
+    if (!places || !sizes)
+        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    TRY_OR(done, comm_agree(world, result));
+    for (int i = 0; i < n; i++)
+        sizes[i] = (int64_t)sizeof *places;
+    places[comm_rank(world)] = *mine;
+    TRY_OR(done, comm_gather(world, places, sizes, COMM_BYTE, 0));
+    if (comm_rank(world) == 0) print_places(places, n);
+done:
+    free(places);
+    free(sizes);
+    return result;
+}
+
+/* A GPU for every rank; *usable false, and no device, if one rank has none (and may have none). */
+static status choose_gpus(const config *cfg, comm *world, bool *usable, device **chosen)
+{
+    const bool must = cfg->parallel.backend == CONFIG_BACKEND_CUDA;
+    place mine = {.host = "?"};
+    (void)gethostname(mine.host, sizeof mine.host - 1);
+    status tried = create_gpu(world, &mine, chosen);
+    if (must && tried != STATUS_OK)
+        tried = status_prefix(STATUS_RESOURCE, "parallel.backend is cuda, but on %s", mine.host);
+    if (must) TRY(comm_agree(world, tried));
+    int64_t failed = tried != STATUS_OK, there = gpu_is_there();
+    TRY(comm_max(world, &failed, 1, COMM_INT64));
+    TRY(comm_max(world, &there, 1, COMM_INT64));
+    *usable = !failed;
+    if (*usable) return show_places(world, &mine);
+    if (tried != STATUS_OK && there)
+        log_warning("NO GPU IS USED: on %s: %s. All ranks compute on the CPU, which is many times "
+                    "slower; parallel.backend: cuda makes this an error, cpu says it is meant",
+                    mine.host, status_message());
+    device_destroy(*chosen);
+    *chosen = NULL;
+    return STATUS_OK;
+}
+
+status devices_choose(const config *cfg, comm *world, int threads, device **chosen)
+{
+    bool usable = false;
+    status result = STATUS_OK;
+    *chosen = NULL;
+    /* the same bits are promised on CPUs only */
+    if (cfg->parallel.backend != CONFIG_BACKEND_CPU && !cfg->run.deterministic)
+        result = choose_gpus(cfg, world, &usable, chosen);
+    if (result == STATUS_OK && !usable)
+        result = comm_agree(world, device_create_cpu(threads, chosen));
+    if (result == STATUS_OK) return STATUS_OK;
+    device_destroy(*chosen);
+    *chosen = NULL;
+    return result;
+}
