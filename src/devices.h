@@ -9,8 +9,8 @@
 /* What parallel.backend says: the CPU with this many threads, or GPU number (rank within its node)
    modulo (visible GPUs).  `auto` takes the GPUs if every rank can use one, and warns where there is
    a GPU that is not used; `cuda` fails with STATUS_RESOURCE and the cause; run.deterministic takes
-   the CPU.  Logs which rank is
-   where, and warns where ranks share a GPU.  All ranks get the same kind of device.  Collective. */
+   the CPU.  Logs which rank is where, and warns where ranks share a GPU.  All ranks get the same
+   kind of device.  Collective. */
 status devices_choose(const config *cfg, comm *world, int threads, device **chosen);
 
 #endif
