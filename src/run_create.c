@@ -1,0 +1,217 @@
+/* run_create.c: a run's beginning, its end, and what it can be asked for. */
+#include "run_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slices are cut at this fraction of the data's mean. */
+static const double slice_floor = 1e-3;
+
+static status upload(const run *r, const double *from, double scale, int64_t n, void **to)
+{
+    TRY(device_alloc(r->dev, bytes(r, n), to));
+    void *copy = malloc((size_t)bytes(r, n + 1));
+    if (!copy) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = 0; i < n; i++)
+        if (r->precision == PRECISION_SINGLE)
+            ((float *)copy)[i] = (float)(from[i] * scale);
+        else
+            ((double *)copy)[i] = from[i] * scale;
+    status result = device_from_host(r->dev, *to, copy, bytes(r, n));
+    free(copy);
+    return result;
+}
+
+/* 1/sqrt(standard deviation of the data in the pixel's shell), shells one Fourier voxel wide. */
+static void make_whitening(const run *r, double *whitening)
+{
+    const images *set = r->set;
+    const double width = 2 * r->s_max / (double)r->size;
+    for (int64_t first = 0, last; first < set->n_pixels; first = last) {
+        const int64_t shell = (int64_t)(r->catalogue->radius[first] / width);
+        double mean = 0, square = 0;
+        for (last = first; last < set->n_pixels; last++) {
+            if ((int64_t)(r->catalogue->radius[last] / width) != shell) break;
+            mean += set->mean[last];
+            square += set->square[last];
+        }
+        mean /= (double)(last - first);
+        square /= (double)(last - first);
+        double deviation = sqrt(fmax(square - mean * mean, 0));
+        for (int64_t p = first; p < last; p++)
+            whitening[p] = deviation > 0 ? 1 / sqrt(deviation) : 0;
+    }
+}
+
+static status create_match(run *r)
+{
+    const images *set = r->set;
+    double *whitening = malloc((size_t)(set->n_pixels + 1) * sizeof *whitening);
+    if (!whitening) FAIL(STATUS_RESOURCE, "out of host memory");
+    make_whitening(r, whitening);
+    double mean = 0;
+    for (int64_t p = 0; p < set->n_pixels; p++)
+        mean += set->mean[p] / (double)set->n_pixels;
+    static const match_method methods[] = {[CONFIG_METHOD_EMC] = MATCH_EMC,
+                                           [CONFIG_METHOD_NCC] = MATCH_NCC,
+                                           [CONFIG_METHOD_L2] = MATCH_L2};
+    const match_options options = {.precision = r->precision,
+                                   .method = methods[r->cfg->match.method],
+                                   .memory = (int64_t)(r->cfg->match.memory * 1e6),
+                                   .floor = slice_floor * mean,
+                                   .n_images = set->n_local,
+                                   .n_pixels = set->n_pixels};
+    const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
+    status result = match_create(r->dev, &options, &pixels, set->counts, &r->match);
+    free(whitening);
+    return result;
+}
+
+static status create_stages(run *r)
+{
+    const config *cfg = r->cfg;
+    const slice_options slicing = {r->precision, r->size, cfg->nufft.tolerance,
+                                   cfg->nufft.upsampling};
+    const merge_options merging = {.precision = r->precision,
+                                   .size = r->size,
+                                   .radius = cfg->grid.diameter / r->voxel,
+                                   .tolerance = cfg->nufft.tolerance,
+                                   .upsampling = cfg->nufft.upsampling,
+                                   .lambda = cfg->merge.lambda,
+                                   .iterations = (int)cfg->merge.iterations,
+                                   .residual = cfg->merge.tolerance};
+    TRY(slicer_create(r->dev, &slicing, &r->slicer));
+    TRY(merger_create(r->dev, &merging, &r->merger));
+    TRY(create_match(r));
+    const double radians = 2 * M_PI * r->voxel;
+    TRY(upload(r, r->catalogue->s, radians, 3 * r->set->n_pixels, &r->pixels));
+    TRY(upload(r, r->catalogue->correction, 1, r->set->n_pixels, &r->correction));
+    TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->model));
+    TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->merged));
+    return device_zero(r->dev, r->merged, bytes(r, volume(r)));
+}
+
+static double counts_of(const images *set, int64_t local, int64_t n_used)
+{
+    double sum = 0;
+    for (int64_t p = 0; p < n_used; p++)
+        sum += (double)set->counts[local * set->n_pixels + p];
+    return sum;
+}
+
+/* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all.
+   Collective. */
+status run_update_fluence(run *r, const double *expected)
+{
+    const images *set = r->set;
+    for (int64_t k = 0; k < set->n_local; k++)
+        r->fluence[set->first + k] =
+            counts_of(set, k, r->n_used) / (expected ? fmax(expected[k], 1e-300) : 1);
+    TRY(comm_share(r->comm, r->fluence, set->per_rank, COMM_DOUBLE));
+    double mean = 0;
+    for (int64_t k = 0; k < set->n; k++)
+        mean += r->fluence[k] / (double)set->n;
+    for (int64_t k = 0; k < set->n; k++)
+        r->fluence[k] = mean > 0 ? r->fluence[k] / mean : 1;
+    return comm_agree(r->comm, match_set_fluence(r->match, r->fluence + set->first));
+}
+
+static status allocate_host(run *r)
+{
+    const size_t n = (size_t)r->set->n;
+    r->density = calloc((size_t)volume(r), sizeof *r->density);
+    r->fluence = calloc(n, sizeof *r->fluence);
+    r->scores = calloc(n, sizeof *r->scores);
+    r->orientations = calloc(4 * n, sizeof *r->orientations);
+    r->previous = calloc(4 * n, sizeof *r->previous);
+    r->entropy = calloc(n, sizeof *r->entropy);
+    r->share = calloc((size_t)comm_size(r->comm), sizeof *r->share);
+    if (!r->density || !r->fluence || !r->scores || !r->orientations || !r->previous ||
+        !r->entropy || !r->share)
+        FAIL(STATUS_RESOURCE, "out of host memory");
+    return STATUS_OK;
+}
+
+status run_create(const config *cfg, const device *dev, comm *c, const catalogue *k,
+                  const images *set, uint64_t seed, run **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    run *r = calloc(1, sizeof *r);
+    TRY_OR(fail, comm_agree(c, r ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
+    r->precision =
+        cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;
+    r->size = cfg->grid.size;
+    r->s_max = k->radius[k->n_pixels - 1];
+    r->voxel = 1 / (2 * r->s_max);
+    r->n_used = set->n_pixels;
+    result = allocate_host(r);
+    if (result == STATUS_OK) result = create_stages(r);
+    TRY_OR(fail, comm_agree(c, result));
+    TRY_OR(fail, run_update_fluence(r, NULL));
+    *created = r;
+    return STATUS_OK;
+fail:
+    run_destroy(r);
+    return result;
+}
+
+void run_destroy(run *r)
+{
+    if (!r) return;
+    slicer_destroy(r->slicer);
+    match_destroy(r->match);
+    merger_destroy(r->merger);
+    void *on_device[] = {r->pixels, r->correction,   r->model, r->merged,
+                         r->slices, r->waiting_data, r->fixed};
+    for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
+        device_free(r->dev, on_device[i]);
+    void *on_host[] = {r->density,         r->fluence,  r->scores,
+                       r->orientations,    r->previous, r->quaternions,
+                       r->weights,         r->columns,  r->waiting_quaternions,
+                       r->waiting_weights, r->share,    r->entropy};
+    for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
+        free(on_host[i]);
+    free(r);
+}
+
+const double *run_density(const run *r)
+{
+    return r->density;
+}
+
+const double *run_orientations(const run *r)
+{
+    return r->orientations;
+}
+
+const double *run_fluence(const run *r)
+{
+    return r->fluence;
+}
+
+const double *run_scores(const run *r)
+{
+    return r->scores;
+}
+
+double run_voxel(const run *r)
+{
+    return r->voxel;
+}
+
+double run_s_max(const run *r)
+{
+    return r->s_max;
+}
+
+status run_autocorrelation(const run *r, double *out)
+{
+    TRY(device_to_host(r->dev, out, r->merged, bytes(r, volume(r))));
+    if (r->precision == PRECISION_SINGLE)
+        for (int64_t i = volume(r) - 1; i >= 0; i--)
+            out[i] = (double)((float *)out)[i];
+    return STATUS_OK;
+}

@@ -1,0 +1,80 @@
+/* run_parts.h: what a run holds; for run.c and run_create.c only. */
+#ifndef MTIP_RUN_PARTS_H
+#define MTIP_RUN_PARTS_H
+
+#include "mtip/match.h"
+#include "mtip/merge.h"
+#include "mtip/slice.h"
+#include "run.h"
+
+struct run {
+    const config *cfg;
+    const device *dev;
+    comm *comm;
+    const catalogue *catalogue;
+    const images *set;
+    uint64_t seed;
+    precision precision;
+    int64_t size;        /* n */
+    double s_max, voxel; /* 1/Angstrom, Angstrom */
+    slicer *slicer;
+    match *match;
+    merger *merger;
+    void *pixels;     /* device [n_pixels][3], radians per voxel */
+    void *correction; /* device [n_pixels] */
+    void *model;      /* device [n]^3: what is sliced */
+    void *merged;     /* device [n]^3: what the data gave */
+    bool has_model;
+    double *density;                 /* host [n]^3 */
+    double *fluence, *scores;        /* host [set->n] */
+    double *orientations, *previous; /* host [set->n][4] */
+    /* of the generation */
+    int64_t n_references, n_used, batch;
+    double k_max;
+    double turn[4];
+    const double *given; /* host [n_references][4]: references instead of an even cover */
+    double *quaternions; /* host [batch][4] */
+    int64_t *weights;    /* host [batch] */
+    int64_t *columns;    /* host [batch] */
+    int64_t *share;      /* host [ranks] */
+    double *entropy;     /* host [set->n] */
+    void *slices;        /* device [batch][n_used] */
+    int64_t slices_capacity;
+    void *fixed; /* device int64 [batch][n_used], deterministic mode */
+    /* references waiting to be merged */
+    int64_t n_waiting, waiting_rows; /* and the most there may be */
+    int64_t waiting_capacity;        /* values in waiting_data */
+    double *waiting_quaternions, *waiting_weights;
+    void *waiting_data; /* device */
+};
+
+static inline int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t bytes(const run *r, int64_t n)
+{
+    return n * (int64_t)real_size(r->precision);
+}
+
+static inline int64_t volume(const run *r)
+{
+    return r->size * r->size * r->size;
+}
+
+static inline comm_type real_type(const run *r)
+{
+    return r->precision == PRECISION_SINGLE ? COMM_SINGLE : COMM_DOUBLE;
+}
+
+/* Every image's fluence from the counts it has and those expected at fluence 1 (host [n_local];
+   NULL: all the same), mean 1 over all images. Collective. */
+status run_update_fluence(run *r, const double *expected);
+
+#endif
