@@ -38,3 +38,10 @@ add_test(NAME end_to_end COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_end_to_end.
   $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
 set_tests_properties(end_to_end PROPERTIES LABELS e2e PROCESSORS 2 TIMEOUT 600
   ENVIRONMENT "${mpi_environment}")
+
+add_executable(test_run test_run.c)
+target_link_libraries(test_run PRIVATE app)
+add_test(NAME run_ranks COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_run.sh $<TARGET_FILE:mtip>
+  $<TARGET_FILE:test_run> ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
+set_tests_properties(run_ranks PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
+  ENVIRONMENT "${mpi_environment}")
