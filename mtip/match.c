@@ -30,28 +30,20 @@ struct match {
     double *score, *beta, *log_z, *entropy, *expected;
 };
 
-static int64_t real_bytes(const match *m, int64_t n)
+static int64_t bytes_of(const match *m, int64_t n)
 {
-    return n * (int64_t)real_size(m->options.precision);
+    return real_bytes(m->options.precision, n);
 }
 
 /* Device reals from host doubles. */
 static status upload(const match *m, const double *from, int64_t n, void *to)
 {
-    if (m->options.precision == PRECISION_DOUBLE)
-        return device_from_host(m->dev, to, from, real_bytes(m, n));
-    float *narrow = malloc((size_t)(n + 1) * sizeof *narrow);
-    if (!narrow) FAIL(STATUS_RESOURCE, "out of host memory");
-    for (int64_t i = 0; i < n; i++)
-        narrow[i] = (float)from[i];
-    status result = device_from_host(m->dev, to, narrow, real_bytes(m, n));
-    free(narrow);
-    return result;
+    return device_from_doubles(m->dev, m->options.precision, n, from, to);
 }
 
 static status upload_new(const match *m, const double *from, int64_t n, void **to)
 {
-    TRY(device_alloc(m->dev, real_bytes(m, n), to));
+    TRY(device_alloc(m->dev, bytes_of(m, n), to));
     return upload(m, from, n, *to);
 }
 
@@ -60,8 +52,8 @@ static status upload_images(match *m, const float *images, const double *weight,
                             void **to)
 {
     const int64_t n = m->options.n_pixels;
-    TRY(device_alloc(m->dev, real_bytes(m, m->n_rows * n), to));
-    TRY(device_zero(m->dev, *to, real_bytes(m, m->n_rows * n)));
+    TRY(device_alloc(m->dev, bytes_of(m, m->n_rows * n), to));
+    TRY(device_zero(m->dev, *to, bytes_of(m, m->n_rows * n)));
     double *row = malloc((size_t)(n + 1) * sizeof *row);
     if (!row) FAIL(STATUS_RESOURCE, "out of host memory");
     status result = STATUS_OK;
@@ -74,7 +66,7 @@ static status upload_images(match *m, const float *images, const double *weight,
         double scale = normalise && sum > 0 ? 1 / sqrt(sum) : 1;
         for (int64_t p = 0; p < n; p++)
             row[p] *= scale;
-        result = upload(m, row, n, (char *)*to + real_bytes(m, k * n));
+        result = upload(m, row, n, (char *)*to + bytes_of(m, k * n));
     }
     free(row);
     return result;
@@ -89,8 +81,8 @@ static status allocate_state(match *m)
     TRY(device_alloc(m->dev, bytes * LADDER * 3, (void **)&m->state.sums));
     TRY(device_alloc(m->dev, bytes, (void **)&m->state.beta));
     TRY(device_alloc(m->dev, bytes, (void **)&m->state.log_z));
-    TRY(device_alloc(m->dev, real_bytes(m, rows), &m->fluence));
-    TRY(device_alloc(m->dev, real_bytes(m, rows), &m->coefficient));
+    TRY(device_alloc(m->dev, bytes_of(m, rows), &m->fluence));
+    TRY(device_alloc(m->dev, bytes_of(m, rows), &m->coefficient));
     double **arrays[] = {&m->score, &m->beta, &m->log_z, &m->entropy, &m->expected};
     for (int i = 0; i < 5; i++)
         if (!(*arrays[i] = calloc((size_t)(images + MATCH_BLOCK), sizeof(double))))
@@ -171,7 +163,7 @@ static status reserve(match *m, void **memory, int64_t *capacity, int64_t n)
     device_free(m->dev, *memory);
     *memory = NULL;
     *capacity = 0;
-    TRY(device_alloc(m->dev, real_bytes(m, n), memory));
+    TRY(device_alloc(m->dev, bytes_of(m, n), memory));
     *capacity = n;
     return STATUS_OK;
 }
@@ -222,7 +214,7 @@ status match_begin(match *m, int64_t n_references, int64_t max_batch, int64_t n_
     m->n_references = n_references;
     m->n_used = n_pixels_used;
     m->max_batch = max_batch;
-    m->keep = real_bytes(m, m->n_rows * n_references) <= m->options.memory;
+    m->keep = bytes_of(m, m->n_rows * n_references) <= m->options.memory;
     TRY(reserve(m, &m->scores, &m->scores_capacity,
                 m->n_rows * (m->keep ? n_references : max_batch)));
     TRY(reserve_batch(m, max_batch));
@@ -253,7 +245,7 @@ status match_set_fluence(match *m, const double *fluence)
 static void *batch_scores(const match *m, int64_t first, int64_t *ld)
 {
     *ld = m->keep ? m->n_references : m->max_batch;
-    return m->keep ? (char *)m->scores + real_bytes(m, first) : m->scores;
+    return m->keep ? (char *)m->scores + bytes_of(m, first) : m->scores;
 }
 
 static status score_batch(match *m, int64_t first, int64_t count, void *slices)
@@ -445,7 +437,7 @@ status match_tomograms(match *m, int64_t n_active, const int64_t *columns, void 
     const int64_t n_pixels = m->options.n_pixels;
     TRY(m->kernels->take_columns(m->dev, m->n_rows, n_active, columns, m->posterior, m->max_batch,
                                  m->active, m->max_batch));
-    TRY(device_zero(m->dev, tomograms, real_bytes(m, n_active * m->n_used)));
+    TRY(device_zero(m->dev, tomograms, bytes_of(m, n_active * m->n_used)));
     if (m->n_rows == 0) return STATUS_OK;
     return m->kernels->accumulate_product(m->dev, n_active, m->n_used, m->n_rows, m->active,
                                           m->max_batch, m->images, n_pixels, tomograms, m->n_used);
@@ -459,11 +451,11 @@ status match_tomograms_fixed(match *m, int64_t n_active, const int64_t *columns,
     TRY(m->kernels->take_columns(m->dev, m->n_rows, n_active, columns, m->posterior, m->max_batch,
                                  m->active, m->max_batch));
     for (int64_t row = 0; row < m->n_rows; row += MATCH_BLOCK) {
-        TRY(device_zero(m->dev, m->scratch, real_bytes(m, n_active * m->n_used)));
+        TRY(device_zero(m->dev, m->scratch, bytes_of(m, n_active * m->n_used)));
         TRY(m->kernels->accumulate_product(
             m->dev, n_active, m->n_used, MATCH_BLOCK,
-            (char *)m->active + real_bytes(m, row * m->max_batch), m->max_batch,
-            (char *)m->images + real_bytes(m, row * n_pixels), n_pixels, m->scratch, m->n_used));
+            (char *)m->active + bytes_of(m, row * m->max_batch), m->max_batch,
+            (char *)m->images + bytes_of(m, row * n_pixels), n_pixels, m->scratch, m->n_used));
         TRY(m->kernels->add_fixed(m->dev, n_active * m->n_used, m->scratch, scale, sums));
     }
     return STATUS_OK;

@@ -24,19 +24,9 @@ struct merger {
     void *residual, *direction, *product; /* n^3 */
 };
 
-static int64_t cube(int64_t n)
-{
-    return n * n * n;
-}
-
-static int64_t half_count(int64_t p)
-{
-    return p * p * (p / 2 + 1);
-}
-
 static int64_t bytes(const merger *m, int64_t n)
 {
-    return n * (int64_t)real_size(m->options.precision);
+    return real_bytes(m->options.precision, n);
 }
 
 /* 1 inside the sphere, 0 outside. */
@@ -53,10 +43,7 @@ static status make_support(merger *m)
                 double dz = (double)centred(z, n);
                 mask[(z * n + y) * n + x] = dx * dx + dy * dy + dz * dz <= r2;
             }
-    if (m->options.precision == PRECISION_SINGLE)
-        for (int64_t i = 0; i < cube(n); i++)
-            ((float *)mask)[i] = (float)mask[i];
-    status result = device_from_host(m->dev, m->support, mask, bytes(m, cube(n)));
+    status result = device_from_doubles(m->dev, m->options.precision, cube(n), mask, m->support);
     free(mask);
     return result;
 }
@@ -177,12 +164,8 @@ static status make_spectrum(merger *m, double *total_weight)
 {
     const int64_t n = m->options.size, k = 2 * n - 1, p = m->padded;
     const int64_t centre = (n - 1) * (k * k + k + 1);
-    union {
-        float single;
-        double wide;
-    } value;
-    TRY(device_to_host(m->dev, &value, (char *)m->kernel + bytes(m, centre), bytes(m, 1)));
-    *total_weight = m->options.precision == PRECISION_SINGLE ? (double)value.single : value.wide;
+    TRY(device_to_doubles(m->dev, m->options.precision, 1, (char *)m->kernel + bytes(m, centre),
+                          total_weight));
     TRY(m->kernels->embed(m->dev, k, m->kernel, p, m->grid));
     TRY(fft_run(m->forward, m->grid, m->half));
     return m->kernels->real_spectrum(m->dev, half_count(p), m->half, 1 / (double)cube(p),

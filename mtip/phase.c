@@ -20,28 +20,15 @@ struct phaser {
     double *host;                        /* n^3 */
 };
 
-static int64_t cube(int64_t n)
-{
-    return n * n * n;
-}
-
-static int64_t half_count(int64_t n)
-{
-    return n * n * (n / 2 + 1);
-}
-
 static int64_t bytes(const phaser *p, int64_t n)
 {
-    return n * (int64_t)real_size(p->options.precision);
+    return real_bytes(p->options.precision, n);
 }
 
-/* Host doubles to device reals; the host array is overwritten in single precision. */
-static status upload(const phaser *p, double *from, int64_t n, void *to)
+/* Device reals from host doubles. */
+static status upload(const phaser *p, const double *from, int64_t n, void *to)
 {
-    if (p->options.precision == PRECISION_SINGLE)
-        for (int64_t i = 0; i < n; i++)
-            ((float *)from)[i] = (float)from[i];
-    return device_from_host(p->dev, to, from, bytes(p, n));
+    return device_from_doubles(p->dev, p->options.precision, n, from, to);
 }
 
 /* |k|^2 of element i of a half volume. */
@@ -241,19 +228,13 @@ status phaser_get(phaser *p, int64_t s, double *density, double *r_factor)
     TRY(p->kernels->modulus_error(p->dev, half_count(g), 1, p->amplitude, p->half, &error, &norm));
     *r_factor = norm > 0 ? sqrt(error / norm) : NAN;
     TRY(p->volumes->extract(p->dev, g, volume, 1, NULL, n, p->projected));
-    TRY(device_to_host(p->dev, density, p->projected, bytes(p, cube(n))));
-    if (p->options.precision == PRECISION_SINGLE)
-        for (int64_t i = cube(n) - 1; i >= 0; i--)
-            density[i] = (double)((float *)density)[i];
-    return STATUS_OK;
+    return device_to_doubles(p->dev, p->options.precision, cube(n), p->projected, density);
 }
 
 status phaser_autocorrelation(phaser *p, const double *density, void *autocorrelation)
 {
     const int64_t n = p->options.size, g = p->grid;
-    for (int64_t i = 0; i < cube(n); i++)
-        p->host[i] = density[i];
-    TRY(upload(p, p->host, cube(n), autocorrelation));
+    TRY(upload(p, density, cube(n), autocorrelation));
     TRY(p->volumes->embed(p->dev, n, autocorrelation, g, p->projected));
     TRY(fft_run(p->forward_one, p->projected, p->half));
     TRY(p->kernels->squared_modulus(p->dev, half_count(g), p->half));

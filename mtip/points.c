@@ -18,7 +18,7 @@ static status points_reserve(points *p, int64_t n)
     if (n <= p->capacity) return STATUS_OK;
     points_free(p);
     for (int d = 0; d < 3; d++)
-        TRY(device_alloc(p->dev, n * (int64_t)real_size(p->precision), &p->coordinates[d]));
+        TRY(device_alloc(p->dev, real_bytes(p->precision, n), &p->coordinates[d]));
     p->capacity = n;
     return STATUS_OK;
 }

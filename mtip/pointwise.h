@@ -15,6 +15,17 @@
 #define POINTWISE static inline
 #endif
 
+POINTWISE int64_t cube(int64_t n)
+{
+    return n * n * n;
+}
+
+/* Complex numbers of the half volume that a real-to-complex FFT leaves of n^3 voxels. */
+POINTWISE int64_t half_count(int64_t n)
+{
+    return n * n * (n / 2 + 1);
+}
+
 /* Position of index i of a centred axis of n elements: -floor(n/2) .. ceil(n/2)-1. */
 POINTWISE int64_t centred(int64_t i, int64_t n)
 {

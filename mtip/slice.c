@@ -13,11 +13,6 @@ struct slicer {
     points points;
 };
 
-static int64_t cube(int64_t n)
-{
-    return n * n * n;
-}
-
 status slicer_create(const device *dev, const slice_options *options, slicer **created)
 {
     status result = STATUS_OK;
@@ -34,8 +29,7 @@ status slicer_create(const device *dev, const slice_options *options, slicer **c
                                 .real = true,
                                 .batch = 1};
     TRY_OR(fail, nufft_create(dev, 3, modes, &plan, &s->plan));
-    TRY_OR(fail,
-           device_alloc(dev, 2 * cube(n) * (int64_t)real_size(options->precision), &s->modes));
+    TRY_OR(fail, device_alloc(dev, real_bytes(options->precision, 2 * cube(n)), &s->modes));
     *created = s;
     return STATUS_OK;
 fail:

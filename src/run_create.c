@@ -8,18 +8,16 @@
 /* Slices are cut at this fraction of the data's mean. */
 static const double slice_floor = 1e-3;
 
+/* New device reals: scale times host doubles. */
 static status upload(const run *r, const double *from, double scale, int64_t n, void **to)
 {
     TRY(device_alloc(r->dev, bytes(r, n), to));
-    void *copy = malloc((size_t)bytes(r, n + 1));
-    if (!copy) FAIL(STATUS_RESOURCE, "out of host memory");
+    double *scaled = malloc((size_t)(n + 1) * sizeof *scaled);
+    if (!scaled) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t i = 0; i < n; i++)
-        if (r->precision == PRECISION_SINGLE)
-            ((float *)copy)[i] = (float)(from[i] * scale);
-        else
-            ((double *)copy)[i] = from[i] * scale;
-    status result = device_from_host(r->dev, *to, copy, bytes(r, n));
-    free(copy);
+        scaled[i] = from[i] * scale;
+    status result = device_from_doubles(r->dev, r->precision, n, scaled, *to);
+    free(scaled);
     return result;
 }
 
@@ -209,9 +207,5 @@ double run_s_max(const run *r)
 
 status run_autocorrelation(const run *r, double *out)
 {
-    TRY(device_to_host(r->dev, out, r->merged, bytes(r, volume(r))));
-    if (r->precision == PRECISION_SINGLE)
-        for (int64_t i = volume(r) - 1; i >= 0; i--)
-            out[i] = (double)((float *)out)[i];
-    return STATUS_OK;
+    return device_to_doubles(r->dev, r->precision, volume(r), r->merged, out);
 }

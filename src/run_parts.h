@@ -60,12 +60,12 @@ static inline int64_t larger(int64_t a, int64_t b)
 
 static inline int64_t bytes(const run *r, int64_t n)
 {
-    return n * (int64_t)real_size(r->precision);
+    return real_bytes(r->precision, n);
 }
 
 static inline int64_t volume(const run *r)
 {
-    return r->size * r->size * r->size;
+    return cube(r->size);
 }
 
 static inline comm_type real_type(const run *r)

@@ -21,43 +21,23 @@ double stage_either(double single, double wide)
     return stage.precision == PRECISION_SINGLE ? single : wide;
 }
 
-static int64_t bytes(int64_t n)
-{
-    return n * (int64_t)real_size(stage.precision);
-}
-
 void *stage_new(int64_t n)
 {
     void *memory;
-    assert_ok(device_alloc(stage.dev, bytes(n), &memory));
+    assert_ok(device_alloc(stage.dev, real_bytes(stage.precision, n), &memory));
     return memory;
 }
 
 void *stage_upload(const double *from, int64_t n)
 {
     void *memory = stage_new(n);
-    if (stage.precision == PRECISION_DOUBLE) {
-        assert_ok(device_from_host(stage.dev, memory, from, bytes(n)));
-        return memory;
-    }
-    float *narrow = malloc((size_t)bytes(n + 1));
-    assert_non_null(narrow);
-    for (int64_t i = 0; i < n; i++)
-        narrow[i] = (float)from[i];
-    assert_ok(device_from_host(stage.dev, memory, narrow, bytes(n)));
-    free(narrow);
+    assert_ok(device_from_doubles(stage.dev, stage.precision, n, from, memory));
     return memory;
 }
 
 void stage_download(const void *from, int64_t n, double *to)
 {
-    assert_ok(device_to_host(stage.dev, to, from, bytes(n)));
-    if (stage.precision == PRECISION_SINGLE)
-        for (int64_t i = n - 1; i >= 0; i--) {
-            float value;
-            memcpy(&value, (char *)to + i * (int64_t)sizeof value, sizeof value);
-            to[i] = (double)value;
-        }
+    assert_ok(device_to_doubles(stage.dev, stage.precision, n, from, to));
 }
 
 void stage_free(void *memory)

@@ -124,6 +124,29 @@ status device_to_host(const device *dev, void *to_host, const void *from, int64_
     return dev->table->to_host(dev, to_host, from, bytes);
 }
 
+status device_from_doubles(const device *dev, precision p, int64_t n, const double *from, void *to)
+{
+    if (p == PRECISION_DOUBLE) return device_from_host(dev, to, from, real_bytes(p, n));
+    float *narrow = malloc((size_t)(n + 1) * sizeof *narrow);
+    if (!narrow) FAIL(STATUS_RESOURCE, "out of host memory for %lld numbers", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        narrow[i] = (float)from[i];
+    status result = device_from_host(dev, to, narrow, real_bytes(p, n));
+    free(narrow);
+    return result;
+}
+
+status device_to_doubles(const device *dev, precision p, int64_t n, const void *from, double *to)
+{
+    TRY(device_to_host(dev, to, from, real_bytes(p, n)));
+    for (int64_t i = n - 1; i >= 0 && p == PRECISION_SINGLE; i--) {
+        float narrow;
+        memcpy(&narrow, (const float *)(const void *)to + i, sizeof narrow);
+        to[i] = (double)narrow;
+    }
+    return STATUS_OK;
+}
+
 status device_copy(const device *dev, void *to, const void *from, int64_t bytes)
 {
     return dev->table->copy(dev, to, from, bytes);

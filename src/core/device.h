@@ -56,6 +56,12 @@ status device_from_host(const device *dev, void *to, const void *from_host, int6
 status device_to_host(const device *dev, void *to_host, const void *from, int64_t bytes);
 status device_copy(const device *dev, void *to, const void *from, int64_t bytes);
 status device_zero(const device *dev, void *memory, int64_t bytes);
+/* The same of n reals of a precision in device memory and doubles on the host, which keep their
+   values. */
+status device_from_doubles(const device *dev, precision p, int64_t n, const double *from_host,
+                           void *to);
+status device_to_doubles(const device *dev, precision p, int64_t n, const void *from,
+                         double *to_host);
 /* Waits until all work given to the device is done and reports its failures. */
 status device_synchronize(const device *dev);
 

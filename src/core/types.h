@@ -12,10 +12,15 @@
 
 typedef enum precision { PRECISION_SINGLE, PRECISION_DOUBLE } precision;
 
-/* Bytes of one real number. */
+/* Bytes of one real number, and of n. */
 static inline size_t real_size(precision p)
 {
     return p == PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+}
+
+static inline int64_t real_bytes(precision p, int64_t n)
+{
+    return n * (int64_t)real_size(p);
 }
 
 #ifdef MTIP_SINGLE
