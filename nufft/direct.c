@@ -73,28 +73,35 @@ static void sum_block(const sizes *s, const span b[3], phases e[3], const double
         }
 }
 
+/* Adds up all modes at one point. */
+static void sum_point(const sizes *s, int dim, const double *const coordinates[], int64_t j,
+                      const double *f, double sum[2])
+{
+    phases e[3];
+    span b[3];
+    for (int64_t z = 0; z < s->n[2]; z += BLOCK) {
+        b[2] = next_block(z, s->n[2]);
+        fill_phases(&e[2], coordinate(dim, coordinates, 2, j), s->n[2], b[2], s->sign);
+        for (int64_t y = 0; y < s->n[1]; y += BLOCK) {
+            b[1] = next_block(y, s->n[1]);
+            fill_phases(&e[1], coordinate(dim, coordinates, 1, j), s->n[1], b[1], s->sign);
+            for (int64_t x = 0; x < s->n[0]; x += BLOCK) {
+                b[0] = next_block(x, s->n[0]);
+                fill_phases(&e[0], coordinate(dim, coordinates, 0, j), s->n[0], b[0], s->sign);
+                sum_block(s, b, e, f, sum);
+            }
+        }
+    }
+}
+
 void nufft_direct_forward(int dim, const int64_t modes[], int sign, int64_t n,
                           const double *const coordinates[], const double *f, double *c)
 {
     sizes s = sizes_of(dim, modes, sign < 0 ? -1 : 1);
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < n; j++) {
-        phases e[3];
-        span b[3];
         double sum[2] = {0, 0};
-        for (int64_t z = 0; z < s.n[2]; z += BLOCK) {
-            b[2] = next_block(z, s.n[2]);
-            fill_phases(&e[2], coordinate(dim, coordinates, 2, j), s.n[2], b[2], s.sign);
-            for (int64_t y = 0; y < s.n[1]; y += BLOCK) {
-                b[1] = next_block(y, s.n[1]);
-                fill_phases(&e[1], coordinate(dim, coordinates, 1, j), s.n[1], b[1], s.sign);
-                for (int64_t x = 0; x < s.n[0]; x += BLOCK) {
-                    b[0] = next_block(x, s.n[0]);
-                    fill_phases(&e[0], coordinate(dim, coordinates, 0, j), s.n[0], b[0], s.sign);
-                    sum_block(&s, b, e, f, sum);
-                }
-            }
-        }
+        sum_point(&s, dim, coordinates, j, f, sum);
         c[2 * j] = sum[0];
         c[2 * j + 1] = sum[1];
     }

@@ -44,7 +44,6 @@ static int64_t n_tiles(const cpu *c)
     return (int64_t)c->n_tiles[0] * c->n_tiles[1] * c->n_tiles[2];
 }
 
-
 /* About how many cells a tile should have along dimension d: the planes in use fit the cache, and
    there are a few tiles to share out. */
 static int64_t tile_size(const cpu *c, int d)
@@ -224,7 +223,7 @@ static inline uint32_t make_key(const cpu *c, const sorting *s, int64_t j, const
     const cpu_layout *l = &c->layout;
     uint32_t at[3] = {0, 0, 0};
     for (int d = 0; d < l->dim; d++)
-        at[d] = (uint32_t)(s->start[d][j] - (int32_t)origin[d]);
+        at[d] = (uint32_t)(s->start[d][j] - (int32_t)origin[d]); /* NOLINT: dim is at most 3 */
     uint32_t ux = (uint32_t)l->unit_x, uy = (uint32_t)l->unit_y;
     uint32_t place = (at[2] << KEY_X_BITS | at[0] / ux) << KEY_Y_BITS | at[1] / uy;
     return (place << KEY_DX_BITS | at[0] % ux) << KEY_DY_BITS | at[1] % uy;

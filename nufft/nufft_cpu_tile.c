@@ -446,7 +446,7 @@ static int64_t layer_end(const cpu_points *p, int64_t j, int64_t end)
 }
 
 static void spread(const cpu_layout *l, const cpu_points *p, const cpu_task *task, cpu_buffer *b,
-                   const real *values, real *grid, real *check)
+                   const real *values, real *grid, real *check) /* NOLINT: of a table */
 {
     memset(b->memory, 0, sizeof(real) * (size_t)(b->volume * l->batch));
     job a = {l, p, task, b, 0, values, NULL, check};
@@ -465,7 +465,7 @@ static void spread(const cpu_layout *l, const cpu_points *p, const cpu_task *tas
 }
 
 static void interpolate(const cpu_layout *l, const cpu_points *p, const cpu_task *task,
-                        cpu_buffer *b, const real *grid, real *values)
+                        cpu_buffer *b, const real *grid, real *values) /* NOLINT: of a table */
 {
     /* Cells beyond n_cells meet zero weights: they must be numbers. */
     memset(b->memory, 0, sizeof(real) * (size_t)(b->volume * l->batch));

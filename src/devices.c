@@ -76,8 +76,7 @@ static status show_places(comm *world, const place *mine)
     place *places = calloc((size_t)n, sizeof *places);
     int64_t *sizes = calloc((size_t)n, sizeof *sizes);
     status result = STATUS_OK;
-    if (!places || !sizes)
-        result = status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "out of host memory");
+    if (!places || !sizes) result = FAILED(STATUS_RESOURCE, "out of host memory");
     TRY_OR(done, comm_agree(world, result));
     for (int i = 0; i < n; i++)
         sizes[i] = (int64_t)sizeof *places;

@@ -162,8 +162,8 @@ int main(int argc, char **argv)
         for (int i = 4; i < argc; i++)
             good &= same(argv[2], argv[3], argv[i]);
     else if (argc == 6 && strcmp(argv[1], "alike") == 0)
-        good = alike(argv[2], argv[3], argv[4], atof(argv[5]));
+        good = alike(argv[2], argv[3], argv[4], strtod(argv[5], NULL));
     else if (argc > 3 && strcmp(argv[1], "damage") == 0)
-        good = damage(argv[2], argv[3], argc > 4 ? (hsize_t)atoll(argv[4]) : 0);
+        good = damage(argv[2], argv[3], argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
     return !good;
 }
