@@ -110,8 +110,8 @@ static status make_simulation(job *j)
 
 static void report_sampling(const job *j)
 {
-    const detector_settings *set = &j->det->settings;
-    double pixels = set->wavelength * set->distance / (set->pixel_size * j->size.diameter);
+    const detector *det = j->det;
+    double pixels = det->wavelength * det->distance / (det->pixel_size * j->size.diameter);
     log_info("sampling: %.2f pixels per speckle (wavelength x distance / (pixel size x diameter))",
              pixels);
     if (pixels < 1)
@@ -129,14 +129,13 @@ static void report(const job *j)
              (long long)j->n_atoms, j->size.n_electrons, j->size.diameter, j->size.gyration);
     log_info("detector: %lld pixels, wavelength %.4f A, |s| up to %.5f 1/A at the edge (full "
              "period %.2f A) and %.5f 1/A at the corner (%.2f A)",
-             (long long)det->n_pixels, det->settings.wavelength, edge, 1 / edge, corner,
-             1 / corner);
+             (long long)det->n_pixels, det->wavelength, edge, 1 / edge, corner, 1 / corner);
     report_sampling(j);
-    log_info("photons: %.4g per image on the whole detector, %.4g outside the beam stop, at %.4g "
-             "photons/um^2 (Guinier's estimate without a detector's edge: %.4g)",
-             mean, simulate_mean_photons_used(j->sim), 1e-12 * flux,
-             simulate_guinier_photons(flux, j->size.n_electrons, det->settings.wavelength,
-                                      j->size.gyration));
+    log_info(
+        "photons: %.4g per image on the whole detector, %.4g outside the beam stop, at %.4g "
+        "photons/um^2 (Guinier's estimate without a detector's edge: %.4g)",
+        mean, simulate_mean_photons_used(j->sim), 1e-12 * flux,
+        simulate_guinier_photons(flux, j->size.n_electrons, det->wavelength, j->size.gyration));
     if (mean < 1)
         log_warning("%.3g photons per image: most images will be empty. Raise "
                     "beam.photons_per_pulse or lower beam.focus_diameter",

@@ -13,7 +13,7 @@ struct dataset_writer {
 
 static status write_positions(h5_writer *file, const detector *det)
 {
-    const int64_t dims[4] = {1, det->settings.n_rows, det->settings.n_cols, 3};
+    const int64_t dims[4] = {det->shape[0], det->shape[1], det->shape[2], 3};
     double *s = malloc(3 * (size_t)det->n_pixels * sizeof *s);
     if (!s) FAIL(STATUS_RESOURCE, "no memory for the pixel positions");
     for (int64_t i = 0; i < 3 * det->n_pixels; i++)
@@ -26,12 +26,12 @@ static status write_positions(h5_writer *file, const detector *det)
 
 static status write_index_map(h5_writer *file, const detector *det)
 {
-    const int64_t dims[4] = {1, det->settings.n_rows, det->settings.n_cols, 2};
+    const int64_t dims[4] = {det->shape[0], det->shape[1], det->shape[2], 2};
     int64_t *map = malloc(2 * (size_t)det->n_pixels * sizeof *map);
     if (!map) FAIL(STATUS_RESOURCE, "no memory for the pixel index map");
     for (int64_t p = 0; p < det->n_pixels; p++) {
-        map[2 * p] = p / det->settings.n_cols;
-        map[2 * p + 1] = p % det->settings.n_cols;
+        map[2 * p] = p / det->shape[2];
+        map[2 * p + 1] = p % det->shape[2];
     }
     status result = h5_write(file, "/pixel_index_map", H5_INT64, 4, dims, map, NULL,
                              "row and column of a pixel in the assembled image");
@@ -41,7 +41,7 @@ static status write_index_map(h5_writer *file, const detector *det)
 
 static status write_detector(h5_writer *file, const detector *det)
 {
-    const int64_t dims[3] = {1, det->settings.n_rows, det->settings.n_cols};
+    const int64_t *dims = det->shape;
     TRY(write_positions(file, det));
     TRY(write_index_map(file, det));
     TRY(h5_write(file, "/polarization", H5_DOUBLE, 3, dims, det->polarization, "1",
@@ -66,17 +66,15 @@ static status write_integer(h5_writer *file, const char *object, const char *nam
 static status write_attributes(h5_writer *file, const dataset_description *about)
 {
     const detector *det = about->det;
-    const detector_settings *set = &det->settings;
-    const int64_t shape[3] = {1, set->n_rows, set->n_cols};
     TRY(write_number(file, "/", "reciprocal_extent", 1e10 * detector_s_corner(det)));
     TRY(write_integer(file, "/", "n_images", about->n_images));
     TRY(write_integer(file, "/", "n_pixels_per_image", det->n_pixels));
-    TRY(h5_write_numbers(file, "/", "det_shape", H5_INT64, 3, shape));
-    TRY(write_number(file, "/", "det_distance", set->distance));
+    TRY(h5_write_numbers(file, "/", "det_shape", H5_INT64, 3, det->shape));
+    TRY(write_number(file, "/", "det_distance", det->distance));
     TRY(h5_write_text(file, "/", "command_line", about->command_line));
-    TRY(write_number(file, "/", "wavelength", set->wavelength));
-    TRY(write_number(file, "/", "photon_energy", PHYSICS_HC / set->wavelength));
-    TRY(write_number(file, "/", "pixel_size", set->pixel_size));
+    TRY(write_number(file, "/", "wavelength", det->wavelength));
+    TRY(write_number(file, "/", "photon_energy", PHYSICS_HC / det->wavelength));
+    TRY(write_number(file, "/", "pixel_size", det->pixel_size));
     TRY(write_number(file, "/", "flux", about->flux));
     TRY(write_integer(file, "/", "seed", (int64_t)about->seed));
     TRY(h5_write_text(file, "/", "attribute_units",
@@ -133,9 +131,8 @@ static status write_atoms(h5_writer *file, const dataset_atoms *truth)
 
 static status write_head(h5_writer *file, const dataset_description *about)
 {
-    const detector_settings *set = &about->det->settings;
-    const int64_t n = about->n_images, dims[4] = {n, 1, set->n_rows, set->n_cols},
-                  quaternion_dims[2] = {n, 4};
+    const int64_t *shape = about->det->shape, n = about->n_images;
+    const int64_t dims[4] = {n, shape[0], shape[1], shape[2]}, quaternion_dims[2] = {n, 4};
     TRY(write_detector(file, about->det));
     if (about->truth) {
         TRY(write_atoms(file, about->truth));

@@ -26,7 +26,7 @@ static void corner_pixel_is_at_seven_angstrom(void **state)
     (void)state;
     detector *det = make_detector(32, 32, 4, POLARIZATION_HORIZONTAL);
     double theta = atan(15.5 * sqrt(2) / 53.71) / 2;
-    assert_close(det->settings.wavelength, 2.69530866, 1e-8);
+    assert_close(det->wavelength, 2.69530866, 1e-8);
     assert_close(detector_s_corner(det), 2 * sin(theta) / 2.69530866, 1e-9);
     assert_close(1 / detector_s_corner(det), 7, 1e-3);
     double edge = atan(hypot(15.5, 0.5) / 53.71) / 2;
@@ -38,7 +38,7 @@ static void every_pixel_lies_on_the_ewald_sphere(void **state)
 {
     (void)state;
     detector *det = make_detector(31, 17, 0, POLARIZATION_NONE);
-    double k = 1 / det->settings.wavelength;
+    double k = 1 / det->wavelength;
     for (int64_t p = 0; p < det->n_pixels; p++) {
         const double *s = det->s + 3 * p;
         assert_close(sqrt(s[0] * s[0] + s[1] * s[1] + (s[2] + k) * (s[2] + k)), k, 1e-15);
@@ -55,7 +55,7 @@ static void solid_angles_are_those_of_a_plane(void **state)
     (void)state;
     detector *det = make_detector(32, 32, 0, POLARIZATION_NONE);
     for (int64_t p = 0; p < det->n_pixels; p++) {
-        double k = 1 / det->settings.wavelength, cosine = 1 + det->s[3 * p + 2] / k;
+        double k = 1 / det->wavelength, cosine = 1 + det->s[3 * p + 2] / k;
         assert_close(det->solid_angle[p] * 53.71 * 53.71 / pow(cosine, 3), 1, 1e-12);
     }
     detector_destroy(det);
@@ -226,7 +226,7 @@ static void guinier_estimate_is_near(void **state)
     scatter_size size = scatter_measure(b.mol->atoms, b.mol->n_atoms);
     assert_close(size.n_electrons, 6669, 10);
     assert_close(size.gyration, 14, 0.1);
-    double flux = 1e12 / (acos(-1) * 0.25e-12), wavelength = b.det->settings.wavelength;
+    double flux = 1e12 / (acos(-1) * 0.25e-12), wavelength = b.det->wavelength;
     assert_close(simulate_guinier_photons(flux, size.n_electrons, wavelength, size.gyration), 4.0,
                  0.05);
     destroy_bench(&b);
