@@ -19,7 +19,11 @@ struct nufft {
     void *state;
     double *factors[3];
     nufft_info info;
+    bool timed;
     nufft_times times;
+    device_mark marks[4]; /* the beginning of a call and the ends of its stages */
+    double *stages[3];    /* of times */
+    int n_stages;         /* between marks not yet read */
 };
 
 static const double LOWEST_TOLERANCE[] = {[PRECISION_SINGLE] = 1e-4, [PRECISION_DOUBLE] = 1e-8};
@@ -38,7 +42,7 @@ static status check_arguments(int dim, const int64_t modes[], const nufft_option
         FAIL(STATUS_INVALID, "tolerance %g cannot be reached with upsampling 1.25 (limit %g)",
              o->tolerance, LOWEST_TOLERANCE[o->precision]);
     if (o->sign < -1 || o->sign > 1) FAIL(STATUS_INVALID, "sign is %d, not 1 or -1", o->sign);
-    if (o->method < NUFFT_AUTO || o->method > NUFFT_TENSOR)
+    if (!nufft_method_name(o->method))
         FAIL(STATUS_INVALID, "method is %d, not one of nufft_method", (int)o->method);
     if (o->batch < 0) FAIL(STATUS_INVALID, "batch is %d", o->batch);
     return STATUS_OK;
@@ -168,8 +172,7 @@ status nufft_create(const device *dev, int dim, const int64_t modes[], const nuf
                              .batch = options->batch ? options->batch : 1,
                              .sign = options->sign < 0 ? -1 : 1,
                              .real = options->real,
-                             .method = options->method,
-                             .time_stages = options->time_stages};
+                             .method = options->method};
     for (int d = 0; d < dim; d++)
         p->setup.modes[d] = modes[d];
     status result = prepare(p, options);
@@ -187,15 +190,38 @@ void nufft_destroy(nufft *plan)
     plan->backend->destroy(plan->state);
     for (int d = 0; d < 3; d++)
         free(plan->factors[d]);
+    for (int i = 0; i < 4; i++)
+        device_mark_free(plan->setup.dev, &plan->marks[i]);
     free(plan);
 }
 
-/* Adds the time since *since to *stage and moves *since on. */
-static void stage_done(const nufft *plan, double *since, double *stage)
+/* Adds what the marks of the last call say to the sums. */
+static status take_times(nufft *p)
 {
-    double now = plan->backend->clock(plan->state);
-    *stage += now - *since;
-    *since = now;
+    int n = p->n_stages;
+    p->n_stages = 0;
+    for (int i = 0; i < n; i++) {
+        double seconds;
+        TRY(device_mark_seconds(p->setup.dev, &p->marks[i], &p->marks[i + 1], &seconds));
+        *p->stages[i] += seconds;
+    }
+    return STATUS_OK;
+}
+
+static status begin_stages(nufft *p)
+{
+    if (!p->timed) return STATUS_OK;
+    TRY(take_times(p));
+    return device_mark_now(p->setup.dev, &p->marks[0]);
+}
+
+/* What was queued since the last mark belongs to *stage. */
+static status end_stage(nufft *p, double *stage)
+{
+    if (!p->timed) return STATUS_OK;
+    TRY(device_mark_now(p->setup.dev, &p->marks[p->n_stages + 1]));
+    p->stages[p->n_stages++] = stage;
+    return STATUS_OK;
 }
 
 status nufft_set_points(nufft *plan, int64_t n, const void *const coordinates[])
@@ -203,53 +229,64 @@ status nufft_set_points(nufft *plan, int64_t n, const void *const coordinates[])
     if (n < 0) FAIL(STATUS_INVALID, "the number of points is %lld", (long long)n);
     if ((double)n * (double)plan->setup.batch > 0x1p52)
         FAIL(STATUS_RESOURCE, "%lld points are too many", (long long)n);
-    double since = plan->backend->clock(plan->state);
     plan->info.n_points = 0;
+    TRY(begin_stages(plan));
     TRY(plan->backend->set_points(plan->state, n, coordinates));
     plan->info.n_points = n;
-    stage_done(plan, &since, &plan->times.set_points);
-    return STATUS_OK;
+    return end_stage(plan, &plan->times.set_points);
 }
 
 status nufft_forward(nufft *plan, const void *modes, void *values)
 {
     const nufft_backend *b = plan->backend;
     if (plan->info.n_points == 0) return STATUS_OK;
-    double since = b->clock(plan->state);
+    TRY(begin_stages(plan));
     TRY(b->insert(plan->state, modes));
-    stage_done(plan, &since, &plan->times.deconvolve);
+    TRY(end_stage(plan, &plan->times.deconvolve));
     TRY(b->fft(plan->state, false));
-    stage_done(plan, &since, &plan->times.fft);
+    TRY(end_stage(plan, &plan->times.fft));
     TRY(b->interpolate(plan->state, values));
-    stage_done(plan, &since, &plan->times.interpolate);
-    return STATUS_OK;
+    return end_stage(plan, &plan->times.interpolate);
 }
 
 status nufft_adjoint(nufft *plan, const void *values, void *modes)
 {
     const nufft_backend *b = plan->backend;
-    double since = b->clock(plan->state);
+    TRY(begin_stages(plan));
     TRY(b->spread(plan->state, values));
-    stage_done(plan, &since, &plan->times.spread);
+    TRY(end_stage(plan, &plan->times.spread));
     TRY(b->fft(plan->state, true));
-    stage_done(plan, &since, &plan->times.fft);
+    TRY(end_stage(plan, &plan->times.fft));
     TRY(b->extract(plan->state, modes));
-    stage_done(plan, &since, &plan->times.deconvolve);
-    return STATUS_OK;
+    return end_stage(plan, &plan->times.deconvolve);
 }
 
 void nufft_get_info(const nufft *plan, nufft_info *info)
 {
     *info = plan->info;
-    info->bytes = plan->backend->bytes(plan->state);
+    plan->backend->describe(plan->state, info);
 }
 
-void nufft_get_times(const nufft *plan, nufft_times *times)
+void nufft_time_stages(nufft *plan, bool on)
 {
-    *times = plan->times;
-}
-
-void nufft_reset_times(nufft *plan)
-{
+    plan->timed = on;
+    plan->n_stages = 0;
     plan->times = (nufft_times){0};
+}
+
+status nufft_get_times(nufft *plan, nufft_times *times)
+{
+    TRY(take_times(plan));
+    *times = plan->times;
+    return STATUS_OK;
+}
+
+const char *nufft_method_name(nufft_method method)
+{
+    static const char *const names[NUFFT_METHODS] = {[NUFFT_DEFAULT] = "default",
+                                                     [NUFFT_GM] = "gm",
+                                                     [NUFFT_GM_SORT] = "gm-sort",
+                                                     [NUFFT_TILE] = "tile",
+                                                     [NUFFT_TENSOR] = "tensor"};
+    return (int)method >= 0 && method < NUFFT_METHODS ? names[method] : NULL;
 }

@@ -41,13 +41,14 @@
 typedef struct nufft nufft;
 
 /* How a GPU spreads and interpolates; the CPU has one way and takes any.  The plan's choice is the
-   fastest of those that fit the case; one that does not fit is replaced by NUFFT_GLOBAL_SORTED. */
+   fastest of those that fit the case; one that does not fit is replaced by NUFFT_GM_SORT. */
 typedef enum nufft_method {
-    NUFFT_AUTO,
-    NUFFT_GLOBAL,        /* a thread per point, atomics in global memory, points as they come */
-    NUFFT_GLOBAL_SORTED, /* the same with the points sorted into bins */
-    NUFFT_TILE,          /* a warp's registers hold the part of the grid its points touch */
-    NUFFT_TENSOR         /* the same by matrix products on FP64 tensor cores */
+    NUFFT_DEFAULT,
+    NUFFT_GM,      /* a thread per point, atomics in global memory, points as they come */
+    NUFFT_GM_SORT, /* the same with the points sorted into bins */
+    NUFFT_TILE,    /* a warp's registers hold the part of the grid its points touch */
+    NUFFT_TENSOR,  /* the same by matrix products on FP64 tensor cores */
+    NUFFT_METHODS  /* how many there are */
 } nufft_method;
 
 typedef struct nufft_options {
@@ -58,22 +59,22 @@ typedef struct nufft_options {
     bool real;         /* real path */
     int batch;         /* vectors transformed together over the same points; 0 means 1 */
     nufft_method method;
-    bool time_stages; /* on a GPU: wait after each stage, so that nufft_times says something */
 } nufft_options;
 
 /* What a plan decided, and what it keeps. */
 typedef struct nufft_info {
     int dim;
-    int width;         /* of the spreading kernel, in fine-grid cells */
-    double upsampling; /* the one chosen */
-    int64_t fine[3];   /* fine grid sizes */
-    double expected;   /* estimated relative l2 error */
-    int64_t bytes;     /* memory kept by the plan, points included */
-    int64_t n_points;  /* of the last set_points */
+    int width;           /* of the spreading kernel, in fine-grid cells */
+    double upsampling;   /* the one chosen */
+    int64_t fine[3];     /* fine grid sizes */
+    double expected;     /* estimated relative l2 error */
+    int64_t n_points;    /* of the last set_points */
+    int64_t bytes;       /* memory kept by the plan, points included, work of the FFT library not */
+    int64_t point_bytes; /* of these, for the points */
+    nufft_method method; /* the one chosen; NUFFT_DEFAULT on the CPU */
 } nufft_info;
 
-/* Seconds spent in the stages since the plan was made (or nufft_reset_times); all 0 on a GPU unless
-   options.time_stages, since taking them costs a wait. */
+/* Seconds spent in the stages. */
 typedef struct nufft_times {
     double set_points, spread, interpolate, fft, deconvolve;
 } nufft_times;
@@ -99,8 +100,15 @@ status nufft_forward(nufft *plan, const void *modes, void *values);
 status nufft_adjoint(nufft *plan, const void *values, void *modes);
 
 void nufft_get_info(const nufft *plan, nufft_info *info);
-void nufft_get_times(const nufft *plan, nufft_times *times);
-void nufft_reset_times(nufft *plan);
+
+/* Begins to sum up the times of the stages, from zero, or ends it; a new plan takes none.  Nothing
+   waits between the stages, but each call waits for the one before. */
+void nufft_time_stages(nufft *plan, bool on);
+/* The sums so far; waits for the last call. */
+status nufft_get_times(nufft *plan, nufft_times *times);
+
+/* "default", "gm", "gm-sort", ..; NULL for what is no method. */
+const char *nufft_method_name(nufft_method method);
 
 /* The exact sums, in host memory, at O(n_points * n_modes) cost: the reference for tests and for
    those who need every digit.  Coordinates are doubles; the argument k.x is reduced exactly, so

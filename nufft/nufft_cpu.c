@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static void destroy(void *state)
 {
@@ -207,21 +206,15 @@ static status insert(void *state, const void *modes)
     return STATUS_OK;
 }
 
-static int64_t bytes(const void *state)
+static void describe(const void *state, nufft_info *info)
 {
     const cpu *c = state;
     int64_t point = (int64_t)sizeof(real) * c->layout.dim + 12;
     int64_t reals = c->layout.grid * c->layout.batch + c->scratch_size * c->n_threads;
-    return reals * (int64_t)sizeof(real) + point * c->capacity;
+    info->point_bytes = point * c->capacity;
+    info->bytes = reals * (int64_t)sizeof(real) + info->point_bytes;
+    info->method = NUFFT_DEFAULT;
 }
 
-static double seconds(const void *state)
-{
-    (void)state;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-const nufft_backend PRECISE(nufft_cpu) = {create,    destroy, set_points, spread, interpolate,
-                                          transform, extract, insert,     bytes,  seconds};
+const nufft_backend PRECISE(nufft_cpu) = {create,    destroy, set_points, spread,  interpolate,
+                                          transform, extract, insert,     describe};

@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/cuda_try.h"
 #include "nufft/fft.h"
@@ -26,8 +25,8 @@ typedef struct gpu {
     const device *dev;
     int ordinal;
     cudaStream_t stream;
-    int64_t batch;               /* of grids */
-    bool real_path, time_stages; /* real grids */
+    int64_t batch;  /* of grids */
+    bool real_path; /* real grids */
     nufft_method method;
     gpu_task task; /* what the spreading kernels get */
     gpu_modes modes;
@@ -76,10 +75,10 @@ static status choose_method(gpu *g, nufft_method wanted)
 {
     int major = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, g->ordinal));
-    if (wanted == NUFFT_AUTO) wanted = g->task.g.width <= 8 ? NUFFT_TILE : NUFFT_TENSOR;
+    if (wanted == NUFFT_DEFAULT) wanted = g->task.g.width <= 8 ? NUFFT_TILE : NUFFT_TENSOR;
     bool small = g->task.g.nx < 16 || g->task.g.ny < 16 || g->task.g.nz < 16; /* than a window */
     if (wanted == NUFFT_TENSOR && (major < 9 || g->task.g.dim < 3 || small)) wanted = NUFFT_TILE;
-    if (!kernel_for(g, wanted, true)) wanted = NUFFT_GLOBAL_SORTED;
+    if (!kernel_for(g, wanted, true)) wanted = NUFFT_GM_SORT;
     g->method = wanted;
     return STATUS_OK;
 }
@@ -205,12 +204,12 @@ static status make_launch(gpu *g, bool spread, launch *made)
                                                            (int)made->threads, 0));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, g->ordinal));
     if (per_processor < 1) FAIL(STATUS_UNSUPPORTED, "the GPU cannot hold a block of the kernel");
-    if (g->method <= NUFFT_GLOBAL_SORTED) per_processor *= 8;
+    if (g->method <= NUFFT_GM_SORT) per_processor *= 8;
     made->blocks = (unsigned)(per_processor * processors);
     return STATUS_OK;
 }
 
-static void describe(gpu *g, const nufft_setup *s)
+static void take_setup(gpu *g, const nufft_setup *s)
 {
     gpu_grid *grid = &g->task.g;
     *grid = (gpu_grid){.dim = s->dim,
@@ -265,7 +264,7 @@ static void pair(gpu *g, const nufft_setup *s)
 
 static status make(gpu *g, const nufft_setup *s)
 {
-    describe(g, s);
+    take_setup(g, s);
     TRY(choose_method(g, s->method));
     pair(g, s);
     choose_bins(g);
@@ -280,7 +279,7 @@ static status make(gpu *g, const nufft_setup *s)
     g->modes.bad = g->task.bad;
     g->modes.counter = g->task.counter;
     g->points.g = g->task.g;
-    g->points.sorted = g->method != NUFFT_GLOBAL;
+    g->points.sorted = g->method != NUFFT_GM;
     return choose_parts(g);
 }
 
@@ -294,7 +293,6 @@ static status create(const nufft_setup *setup, void **state)
     g->stream = (cudaStream_t)device_stream(setup->dev);
     g->batch = setup->batch;
     g->real_path = setup->real;
-    g->time_stages = setup->time_stages;
     int before;
     status result = cuda_enter(g->ordinal, &before);
     if (result == STATUS_OK) {
@@ -432,23 +430,13 @@ static status insert(void *state, const void *modes)
     return copy_modes(state, (void *)(uintptr_t)modes, false);
 }
 
-static int64_t bytes(const void *state)
+static void describe(const void *state, nufft_info *info)
 {
     const gpu *g = state;
-    return g->grid_bytes + g->half_bytes + g->sort_bytes + (g->slot_memory ? g->slot_bytes : 0);
+    info->point_bytes = g->slot_memory ? g->slot_bytes : 0;
+    info->bytes = g->grid_bytes + g->half_bytes + g->sort_bytes + info->point_bytes;
+    info->method = g->method;
 }
 
-/* Without stages to time there is nothing to wait for. */
-static double seconds(const void *state)
-{
-    const gpu *g = state;
-    if (!g->time_stages) return 0;
-    status unused = device_synchronize(g->dev); /* a failure shows in the next call */
-    (void)unused;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-const nufft_backend PRECISE(nufft_cuda) = {create,  destroy, set_points, spread, interpolate,
-                                           run_fft, extract, insert,     bytes,  seconds};
+const nufft_backend PRECISE(nufft_cuda) = {create,  destroy, set_points, spread,  interpolate,
+                                           run_fft, extract, insert,     describe};

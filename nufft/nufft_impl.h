@@ -17,7 +17,6 @@ typedef struct nufft_setup {
     int sign; /* +1 or -1 */
     bool real;
     nufft_method method;
-    bool time_stages;
     window window;
     /* Host memory, owned by the plan: factors[d][|k|] deconvolves mode k of dimension d. */
     const double *factors[3];
@@ -40,10 +39,8 @@ typedef struct nufft_backend {
     status (*extract)(void *state, void *modes);
     /* fine grid = deconvolved modes, zero-padded */
     status (*insert)(void *state, const void *modes);
-    /* Bytes kept, points included. */
-    int64_t (*bytes)(const void *state);
-    /* Seconds now, with all work of the state done; for the stages' times. */
-    double (*clock)(const void *state);
+    /* Fills in the bytes and the method. */
+    void (*describe)(const void *state, nufft_info *info);
 } nufft_backend;
 
 extern const nufft_backend nufft_cpu_single, nufft_cpu_double;

@@ -252,7 +252,7 @@ static status time_runs(const device *dev, const options *o, nufft *plan, const 
     }
     t->cpu = INFINITY;
     for (int i = -1; i < n; i++) {
-        if (i == 0) nufft_reset_times(plan);
+        if (i == 0) nufft_time_stages(plan, true);
         double cpu = cpu_seconds();
         double start = omp_get_wtime();
         TRY(execute(o, plan, a));
@@ -262,7 +262,7 @@ static status time_runs(const device *dev, const options *o, nufft *plan, const 
         if (i >= 0 && cpu < t->cpu) t->cpu = cpu;
     }
     nufft_times times;
-    nufft_get_times(plan, &times);
+    TRY(nufft_get_times(plan, &times));
     t->set_points = median(set, n);
     t->exec = median(exec, n);
     t->spread = 1e3 * times.spread / n;

@@ -318,7 +318,6 @@ static void run_case(const device *dev, const bench_case &c, nufft_method method
     }
     nufft_info info;
     nufft_get_info(plan, &info);
-    o.time_stages = true;
     check(nufft_create(dev, c.dim, modes, &o, &timed));
     check(nufft_set_points(timed, n, at));
     for (int type = 1; type <= 2; type++) {
@@ -334,9 +333,9 @@ static void run_case(const device *dev, const bench_case &c, nufft_method method
         for (int i = 0; i < 4; i++) {
             check(type == 1 ? nufft_adjoint(timed, values, result)
                             : nufft_forward(timed, f, result));
-            if (i == 0) nufft_reset_times(timed);
+            if (i == 0) nufft_time_stages(timed, true);
         }
-        nufft_get_times(timed, &t);
+        check(nufft_get_times(timed, &t));
         double ms = exec.median(), peer = c.peer[type - 1], must = c.must[type - 1];
         printf("%s,%d,%s,%s,%d,%lld,%lld,%g,%s,%d,%d,%d,%lld,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.3e,"
                "%.1f,%.3f,%g,%g,%g,%s\n",
@@ -368,7 +367,7 @@ int main(int argc, char **argv)
     printf("case,type,precision,path,dim,N,M,tolerance,points,batch,method,width,fine,set_ms,"
            "exec_ms,exec_min_ms,spread_ms,fft_ms,deconvolve_ms,error,plan_MB,ns_per_point,peer_ms,"
            "must_ms,aim_ms,verdict\n");
-    int method = NUFFT_AUTO;
+    int method = NUFFT_DEFAULT;
     for (int i = 1; i < argc; i++) {
         if (!strncmp(argv[i], "method=", 7)) {
             method = atoi(argv[i] + 7);

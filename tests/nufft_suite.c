@@ -371,6 +371,35 @@ static void chooses_the_larger_grid_by_itself(void **state)
     nufft_destroy(plan);
 }
 
+/* Every stage of what was called has taken time, and no other; nothing is taken unasked. */
+static void times_the_stages_that_run(void **state)
+{
+    const device *dev = device_of(state);
+    const nufft_case c = {
+        3, {12, 10, 8}, 500, POINTS_RANDOM, {.precision = PRECISION_DOUBLE, .tolerance = 1e-6}};
+    case_data d;
+    nufft_times t;
+    case_data_make(&c, 1, &d);
+    nufft *plan = case_plan(dev, &c);
+    case_set_points(dev, &c, &d, plan);
+    free(case_adjoint(dev, &c, &d, plan));
+    assert_int_equal(nufft_get_times(plan, &t), STATUS_OK);
+    assert_true(t.set_points + t.spread + t.interpolate + t.fft + t.deconvolve == 0);
+    nufft_time_stages(plan, true);
+    free(case_adjoint(dev, &c, &d, plan));
+    assert_int_equal(nufft_get_times(plan, &t), STATUS_OK);
+    assert_true(t.spread > 0 && t.fft > 0 && t.deconvolve > 0);
+    assert_true(t.set_points == 0 && t.interpolate == 0);
+    nufft_time_stages(plan, true);
+    case_set_points(dev, &c, &d, plan);
+    free(case_forward(dev, &c, &d, plan));
+    assert_int_equal(nufft_get_times(plan, &t), STATUS_OK);
+    assert_true(t.set_points > 0 && t.interpolate > 0 && t.fft > 0 && t.deconvolve > 0);
+    assert_true(t.spread == 0);
+    nufft_destroy(plan);
+    case_data_free(&d);
+}
+
 int nufft_suite(const device *dev, const char *name)
 {
     const device *behind = dev;
@@ -396,6 +425,7 @@ int nufft_suite(const device *dev, const char *name)
         TEST(bad_strengths_give_nan),
         TEST(takes_strengths_near_the_largest_number),
         TEST(two_plans_run_in_two_threads),
+        TEST(times_the_stages_that_run),
 #undef TEST
     };
     return cmocka_run_group_tests_name(name, tests, NULL, NULL) ? 1 : 0;

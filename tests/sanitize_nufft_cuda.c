@@ -58,7 +58,7 @@ int main(void)
                                        .tolerance = tolerance[p][k],
                                        .real = path,
                                        .batch = 1 + (k + path) % 2,
-                                       .method = k == 1 ? NUFFT_GLOBAL : NUFFT_AUTO};
+                                       .method = k == 1 ? NUFFT_GM : NUFFT_DEFAULT};
                     failed += run(dev, dim, 700, &o);
                 }
     device_destroy(dev);

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -48,8 +49,32 @@ static status cpu_synchronize(const device *dev)
     return STATUS_OK;
 }
 
-static const device_table cpu_table = {DEVICE_CPU, cpu_destroy, cpu_alloc, cpu_free,       cpu_copy,
-                                       cpu_copy,   cpu_copy,    cpu_zero,  cpu_synchronize};
+static status cpu_mark_now(const device *dev, device_mark *mark)
+{
+    (void)dev;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    mark->seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return STATUS_OK;
+}
+
+static status cpu_mark_seconds(const device *dev, const device_mark *from, const device_mark *to,
+                               double *seconds)
+{
+    (void)dev;
+    *seconds = to->seconds - from->seconds;
+    return STATUS_OK;
+}
+
+static void cpu_mark_free(const device *dev, device_mark *mark)
+{
+    (void)dev;
+    mark->event = NULL;
+}
+
+static const device_table cpu_table = {
+    DEVICE_CPU, cpu_destroy, cpu_alloc,       cpu_free,     cpu_copy,         cpu_copy,
+    cpu_copy,   cpu_zero,    cpu_synchronize, cpu_mark_now, cpu_mark_seconds, cpu_mark_free};
 
 status device_create_cpu(int n_threads, device **created)
 {
@@ -160,4 +185,20 @@ status device_zero(const device *dev, void *memory, int64_t bytes)
 status device_synchronize(const device *dev)
 {
     return dev->table->synchronize(dev);
+}
+
+status device_mark_now(const device *dev, device_mark *mark)
+{
+    return dev->table->mark_now(dev, mark);
+}
+
+status device_mark_seconds(const device *dev, const device_mark *from, const device_mark *to,
+                           double *seconds)
+{
+    return dev->table->mark_seconds(dev, from, to, seconds);
+}
+
+void device_mark_free(const device *dev, device_mark *mark)
+{
+    dev->table->mark_free(dev, mark);
 }

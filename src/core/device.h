@@ -65,4 +65,19 @@ status device_to_doubles(const device *dev, precision p, int64_t n, const void *
 /* Waits until all work given to the device is done and reports its failures. */
 status device_synchronize(const device *dev);
 
+/* A moment in the work of a device; {0} is none.  Marks are queued like other work: setting one
+   waits for nothing. */
+typedef union device_mark {
+    void *event;
+    double seconds;
+} device_mark;
+
+/* Sets the mark, or sets it anew. */
+status device_mark_now(const device *dev, device_mark *mark);
+/* The time between two marks by the device's clock; waits until `to` has passed. */
+status device_mark_seconds(const device *dev, const device_mark *from, const device_mark *to,
+                           double *seconds);
+/* Accepts {0}, and leaves it. */
+void device_mark_free(const device *dev, device_mark *mark);
+
 #endif

@@ -115,8 +115,47 @@ static status zero(const device *dev, void *memory, int64_t bytes)
     return result;
 }
 
-static const device_table cuda_table = {DEVICE_CUDA, destroy, alloc, free_memory, from_host,
-                                        to_host,     copy,    zero,  synchronize};
+static status record(const device *dev, device_mark *mark)
+{
+    cudaEvent_t event = mark->event;
+    if (!event) {
+        CUDA_TRY(cudaEventCreate(&event));
+        mark->event = event;
+    }
+    CUDA_TRY(cudaEventRecord(event, stream_of(dev)));
+    return STATUS_OK;
+}
+
+static status mark_now(const device *dev, device_mark *mark)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = record(dev, mark);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status mark_seconds(const device *dev, const device_mark *from, const device_mark *to,
+                           double *seconds)
+{
+    (void)dev;
+    float milliseconds = 0;
+    CUDA_TRY(cudaEventSynchronize((cudaEvent_t)to->event));
+    CUDA_TRY(cudaEventElapsedTime(&milliseconds, (cudaEvent_t)from->event, (cudaEvent_t)to->event));
+    *seconds = 1e-3 * (double)milliseconds;
+    return STATUS_OK;
+}
+
+static void mark_free(const device *dev, device_mark *mark)
+{
+    (void)dev;
+    if (mark->event) (void)cudaEventDestroy((cudaEvent_t)mark->event);
+    mark->event = NULL;
+}
+
+static const device_table cuda_table = {DEVICE_CUDA, destroy,  alloc,        free_memory,
+                                        from_host,   to_host,  copy,         zero,
+                                        synchronize, mark_now, mark_seconds, mark_free};
 
 /* The stream does not wait for the legacy default stream. */
 static status make_stream(device *dev)

@@ -14,6 +14,10 @@ typedef struct device_table {
     status (*copy)(const device *dev, void *to, const void *from, int64_t bytes);
     status (*zero)(const device *dev, void *memory, int64_t bytes);
     status (*synchronize)(const device *dev);
+    status (*mark_now)(const device *dev, device_mark *mark);
+    status (*mark_seconds)(const device *dev, const device_mark *from, const device_mark *to,
+                           double *seconds);
+    void (*mark_free)(const device *dev, device_mark *mark);
 } device_table;
 
 /* See device_keep; empty until then. */
