@@ -41,7 +41,7 @@ static MPI_Datatype mpi_type(comm_type type)
     return MPI_BYTE;
 }
 
-static int64_t type_size(comm_type type)
+int64_t comm_type_size(comm_type type)
 {
     static const int64_t sizes[] = {1, 8, 4, 8};
     return sizes[type];
@@ -124,6 +124,11 @@ int comm_size(const comm *c)
     return c->size;
 }
 
+int comm_world_rank(const comm *c)
+{
+    return c->world_rank;
+}
+
 int comm_node_rank(const comm *c)
 {
     return c->node_rank;
@@ -167,7 +172,7 @@ status comm_barrier(comm *c)
 /* Calls body for every piece of at most chunk elements: `at` points to it, `n` is its count. */
 #define FOR_CHUNKS(c, data, count, type, at, n, body)                           \
     for (int64_t done_ = 0; done_ < (count); done_ += (c)->chunk) {             \
-        char *at = (char *)(data) + done_ * type_size(type);                    \
+        char *at = (char *)(data) + done_ * comm_type_size(type);               \
         int n = (int)((count)-done_ < (c)->chunk ? (count)-done_ : (c)->chunk); \
         body;                                                                   \
     }
@@ -190,6 +195,14 @@ status comm_sum(comm *c, void *data, int64_t count, comm_type type)
     return reduce_all(c, data, count, type, MPI_SUM);
 }
 
+status comm_sum_to(comm *c, void *data, int64_t count, comm_type type, int root)
+{
+    FOR_CHUNKS(c, data, count, type, at, n,
+               MPI_TRY(MPI_Reduce(c->rank == root ? MPI_IN_PLACE : (void *)at, at, n,
+                                  mpi_type(type), MPI_SUM, root, c->mpi)))
+    return STATUS_OK;
+}
+
 status comm_max(comm *c, void *data, int64_t count, comm_type type)
 {
     return reduce_all(c, data, count, type, MPI_MAX);
@@ -199,7 +212,7 @@ status comm_share(comm *c, void *data, const int64_t counts[], comm_type type)
 {
     int64_t start = 0;
     for (int r = 0; r < c->size; r++) {
-        TRY(comm_broadcast(c, (char *)data + start * type_size(type), counts[r], type, r));
+        TRY(comm_broadcast(c, (char *)data + start * comm_type_size(type), counts[r], type, r));
         start += counts[r];
     }
     return STATUS_OK;
@@ -222,7 +235,7 @@ status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, 
 {
     int64_t start = 0;
     for (int r = 0; r < c->size; r++) {
-        char *at = (char *)data + start * type_size(type);
+        char *at = (char *)data + start * comm_type_size(type);
         if (r == c->rank && r != root) TRY(send_chunks(c, at, counts[r], type, root));
         if (r != root && c->rank == root) TRY(receive_chunks(c, at, counts[r], type, r));
         start += counts[r];
@@ -236,9 +249,9 @@ status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[]
     if (c->rank != root) return receive_chunks(c, mine, counts[c->rank], type, root);
     int64_t start = 0;
     for (int r = 0; r < c->size; r++) {
-        const char *at = (const char *)all + start * type_size(type);
+        const char *at = (const char *)all + start * comm_type_size(type);
         if (r == root)
-            memcpy(mine, at, (size_t)(counts[r] * type_size(type)));
+            memcpy(mine, at, (size_t)(counts[r] * comm_type_size(type)));
         else
             TRY(send_chunks(c, at, counts[r], type, r));
         start += counts[r];
@@ -251,19 +264,5 @@ status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, i
     if (from == to) return STATUS_OK;
     if (c->rank == from) return send_chunks(c, data, count, type, to);
     if (c->rank == to) return receive_chunks(c, data, count, type, from);
-    return STATUS_OK;
-}
-
-status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type)
-{
-    int64_t start = 0;
-    for (int r = 0; r < c->size; r++) {
-        char *part = (char *)all + start * type_size(type);
-        FOR_CHUNKS(c, part, counts[r], type, at, n,
-                   MPI_TRY(MPI_Reduce(c->rank == r ? MPI_IN_PLACE : (void *)at, at, n,
-                                      mpi_type(type), MPI_SUM, r, c->mpi)))
-        if (r == c->rank) memcpy(mine, part, (size_t)(counts[r] * type_size(type)));
-        start += counts[r];
-    }
     return STATUS_OK;
 }

@@ -2,8 +2,9 @@
 
    Every function is collective over the comm unless it says otherwise, and returns the same code on
    all ranks or STATUS_PARALLEL, which only an abort ends.  So that no rank is left waiting, whatever
-   can fail on one rank alone is agreed on (comm_agree) before the next exchange.  Counts are 64-bit; messages longer than
-   MPI's int counts are cut into chunks.  Buffers are host memory. */
+   can fail on one rank alone is agreed on (comm_agree) before the next exchange.  Counts are 64-bit;
+   messages longer than MPI's int counts are cut into chunks.  Buffers are host memory; those of a
+   device are comm_device.h's. */
 #ifndef MTIP_COMM_H
 #define MTIP_COMM_H
 
@@ -13,6 +14,9 @@
 typedef struct comm comm;
 
 typedef enum comm_type { COMM_BYTE, COMM_INT64, COMM_SINGLE, COMM_DOUBLE } comm_type;
+
+/* Bytes of an element. */
+int64_t comm_type_size(comm_type type);
 
 /* MPI_Init and the world; the arguments are main's. comm_finish also ends MPI. */
 status comm_start(int *argc, char ***argv, comm **world);
@@ -27,6 +31,8 @@ void comm_destroy(comm *part);
 
 int comm_rank(const comm *c);
 int comm_size(const comm *c);
+/* This process's rank in the world, whatever comm it is seen from: what messages call it. */
+int comm_world_rank(const comm *c);
 /* Ranks of this comm on the same node, and this rank's number among them. */
 int comm_node_rank(const comm *c);
 int comm_node_size(const comm *c);
@@ -49,6 +55,8 @@ status comm_barrier(comm *c);
 status comm_broadcast(comm *c, void *data, int64_t count, comm_type type, int root);
 /* In-place elementwise sum over ranks, the result on all. */
 status comm_sum(comm *c, void *data, int64_t count, comm_type type);
+/* The same with the result on root; the others' data are left with anything. */
+status comm_sum_to(comm *c, void *data, int64_t count, comm_type type, int root);
 status comm_max(comm *c, void *data, int64_t count, comm_type type);
 /* Rank r contributes counts[r] elements from its own part of `data`, which starts at
    sum(counts[0..r-1]); afterwards every rank has all of it. */
@@ -60,7 +68,4 @@ status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[]
                     int root);
 /* Moves count elements from rank `from`'s data to rank `to`'s. Only those two need to call it. */
 status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, int to);
-/* Sums `all` over ranks and leaves rank r with its counts[r] elements in `mine`. */
-status comm_sum_scatter(comm *c, void *all, void *mine, const int64_t counts[], comm_type type);
-
 #endif

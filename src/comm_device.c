@@ -1,86 +1,225 @@
-/* comm_device.c: device arrays through host memory.  What moves between GPUs without it takes the
-   place of `begin` and `end`. */
+/* comm_device.c: every function is a list of parts (comm_nccl.h), done on one of three paths. */
 #include "comm_device.h"
+
+#include "comm_nccl.h"
+#include "core/log.h"
 
 #include <stdlib.h>
 
-static int64_t bytes_of(device_array a, int64_t count)
+enum { PIECE_BYTES = 8 << 20 };
+
+struct comm_device {
+    comm *comm;
+    const device *dev;
+    comm_path path;
+    comm_nccl *nccl;
+    void *piece[2]; /* page-locked host memory, staged path only */
+    int64_t piece_bytes;
+    comm_part *parts; /* [comm_size] */
+    int64_t traffic;
+};
+
+/* Every rank has a GPU to itself. */
+static status alone(comm *c, const device *dev, bool *all)
 {
-    static const int64_t sizes[] = {
-        [COMM_BYTE] = 1, [COMM_INT64] = 8, [COMM_SINGLE] = 4, [COMM_DOUBLE] = 8};
-    return count * sizes[a.type];
+    int64_t shared = device_kind_of(dev) != DEVICE_CUDA || device_users(dev) > 1;
+    TRY(comm_max(c, &shared, 1, COMM_INT64));
+    *all = !shared;
+    return STATUS_OK;
 }
 
-static bool on_cpu(device_array a)
+/* NCCL if it is asked for, or can be. */
+static status try_nccl(comm_device *d)
 {
-    return device_kind_of(a.dev) == DEVICE_CPU;
+    bool all;
+    TRY(alone(d->comm, d->dev, &all));
+    const bool asked = d->path == COMM_NCCL;
+    if (asked && !all) FAIL(STATUS_RESOURCE, "NCCL needs a GPU to itself for every rank");
+    if (!asked && !all) return STATUS_OK;
+    status result = comm_nccl_create(d->comm, d->dev, &d->nccl);
+    if (result == STATUS_PARALLEL || (asked && result != STATUS_OK)) return result;
+    if (result == STATUS_OK)
+        d->path = COMM_NCCL;
+    else if (comm_rank(d->comm) == 0)
+        log_warning("GPUs exchange through host memory, which is many times slower: %s",
+                    status_message());
+    return STATUS_OK;
 }
 
-static status copy_out(device_array a, int64_t more, void **host)
+static status allocate(comm_device *d)
 {
-    const int64_t bytes = bytes_of(a, a.count);
-    *host = malloc((size_t)(bytes + bytes_of(a, more)) + 1);
-    if (!*host)
-        FAIL(STATUS_RESOURCE, "cannot allocate %.3f GiB of host memory for a message",
-             (double)bytes / 0x1p30);
-    return device_to_host(a.dev, *host, a.data, bytes);
+    d->parts = calloc((size_t)comm_size(d->comm), sizeof *d->parts);
+    if (!d->parts) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int i = 0; i < 2 && d->path == COMM_STAGED; i++)
+        TRY(device_alloc_host(d->dev, PIECE_BYTES, &d->piece[i]));
+    return STATUS_OK;
 }
 
-/* A host copy of the array, with room for `more` elements behind it, on all ranks or on none. */
-static status begin(comm *c, device_array a, int64_t more, void **host)
+static status choose_path(comm_device *d)
 {
-    status result = comm_agree(c, copy_out(a, more, host));
-    if (result == STATUS_OK) return result;
-    free(*host);
-    *host = NULL;
+    const bool many = comm_size(d->comm) > 1, gpu = device_kind_of(d->dev) == DEVICE_CUDA;
+    if (d->path == COMM_NCCL || (d->path == COMM_AUTO && many && gpu)) TRY(try_nccl(d));
+    if (d->path == COMM_AUTO) d->path = gpu ? COMM_STAGED : COMM_DIRECT;
+    if (d->path == COMM_DIRECT && gpu) FAIL(STATUS_UNSUPPORTED, "MPI does not take GPU memory");
+    return STATUS_OK;
+}
+
+status comm_device_create(comm *c, const device *dev, comm_path path, comm_device **created)
+{
+    *created = NULL;
+    status result = STATUS_OK;
+    comm_device *d = calloc(1, sizeof *d);
+    TRY_OR(fail, comm_agree(c, d ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    *d = (comm_device){.comm = c, .dev = dev, .path = path, .piece_bytes = PIECE_BYTES};
+    TRY_OR(fail, choose_path(d));
+    TRY_OR(fail, comm_agree(c, allocate(d)));
+    if (d->path == COMM_NCCL) log_debug("GPUs exchange by %s", comm_nccl_version());
+    *created = d;
+    return STATUS_OK;
+fail:
+    comm_device_destroy(d);
     return result;
 }
 
-/* The elements `from` the host copy go to the array, if what was done with them went well. */
-static status end(comm *c, status done, device_array to, void *host, const void *from)
+void comm_device_destroy(comm_device *d)
 {
-    status result = done;
-    if (done == STATUS_OK)
-        result = comm_agree(c, device_from_host(to.dev, to.data, from, bytes_of(to, to.count)));
-    free(host);
-    return result;
+    if (!d) return;
+    comm_nccl_destroy(d->nccl);
+    if (d->piece[0]) (void)device_synchronize(d->dev); /* it may be copying from them */
+    for (int i = 0; i < 2; i++)
+        device_free_host(d->dev, d->piece[i]);
+    free(d->parts);
+    free(d);
 }
 
-status comm_device_sum(comm *c, device_array a)
+comm_path comm_device_path(const comm_device *d)
 {
-    void *host;
-    if (on_cpu(a)) return comm_sum(c, a.data, a.count, a.type);
-    if (comm_size(c) == 1) return STATUS_OK;
-    TRY(begin(c, a, 0, &host));
-    return end(c, comm_sum(c, host, a.count, a.type), a, host, host);
+    return d->path;
 }
 
-status comm_device_broadcast(comm *c, device_array a, int root)
+int64_t comm_device_traffic(const comm_device *d)
 {
-    void *host;
-    if (on_cpu(a)) return comm_broadcast(c, a.data, a.count, a.type, root);
-    if (comm_size(c) == 1) return STATUS_OK;
-    TRY(begin(c, a, 0, &host));
-    return end(c, comm_broadcast(c, host, a.count, a.type, root), a, host, host);
+    return d->traffic;
 }
 
-status comm_device_share(comm *c, device_array a, const int64_t counts[])
+void comm_device_limit_piece(comm_device *d, int64_t bytes)
 {
-    void *host;
-    if (on_cpu(a)) return comm_share(c, a.data, counts, a.type);
-    if (comm_size(c) == 1) return STATUS_OK;
-    TRY(begin(c, a, 0, &host));
-    return end(c, comm_share(c, host, counts, a.type), a, host, host);
+    d->piece_bytes = bytes;
 }
 
-status comm_device_sum_scatter(comm *c, device_array a, void *mine, const int64_t counts[])
+void comm_device_limit_wait(comm_device *d, double seconds)
 {
-    void *host;
-    if (on_cpu(a)) return comm_sum_scatter(c, a.data, mine, counts, a.type);
-    const int64_t count = counts[comm_rank(c)];
-    if (comm_size(c) == 1) return device_copy(a.dev, mine, a.data, bytes_of(a, count));
-    TRY(begin(c, a, count, &host));
-    char *part = (char *)host + bytes_of(a, a.count);
-    const device_array to = {a.dev, mine, count, a.type};
-    return end(c, comm_sum_scatter(c, host, part, counts, a.type), to, host, part);
+    if (d->nccl) comm_nccl_limit_wait(d->nccl, seconds);
+}
+
+/* A part, or a piece of it, in host memory. */
+static status exchange(comm *c, const comm_part *p, void *data, int64_t count, comm_type type)
+{
+    switch (p->verb) {
+    case COMM_VERB_SUM:
+        return comm_sum(c, data, count, type);
+    case COMM_VERB_SUM_TO:
+        return comm_sum_to(c, data, count, type, p->root);
+    case COMM_VERB_BROADCAST:
+        break;
+    }
+    return comm_broadcast(c, data, count, type, p->root);
+}
+
+static bool sends(const comm_device *d, const comm_part *p)
+{
+    return p->verb != COMM_VERB_BROADCAST || p->root == comm_rank(d->comm);
+}
+
+static bool receives(const comm_device *d, const comm_part *p)
+{
+    return p->verb == COMM_VERB_SUM ||
+           (p->root == comm_rank(d->comm)) == (p->verb == COMM_VERB_SUM_TO);
+}
+
+/* On the CPU; the sum to a root is made in place and copied. */
+static status run_direct(comm_device *d, const comm_part *p, comm_type type)
+{
+    const bool copies = p->verb == COMM_VERB_SUM_TO && receives(d, p);
+    TRY(exchange(d->comm, p, p->verb == COMM_VERB_SUM_TO ? (void *)p->from : p->to, p->count,
+                 type));
+    return copies ? device_copy(d->dev, p->to, p->from, p->count * comm_type_size(type))
+                  : STATUS_OK;
+}
+
+/* Elements `first` .. of the part begin their way to piece[slot], as far as there are any. */
+static status fetch(comm_device *d, const comm_part *p, int64_t first, int slot, comm_type type)
+{
+    const int64_t size = comm_type_size(type), left = p->count - first, n = d->piece_bytes / size;
+    if (!sends(d, p) || left <= 0) return STATUS_OK;
+    return device_begin_to_host(d->dev, d->piece[slot], (const char *)p->from + first * size,
+                                (left < n ? left : n) * size);
+}
+
+/* While MPI has one piece the next is on its way to the host.  A rank whose copies fail goes on
+   exchanging, so that none is left waiting; they agree at the end. */
+static status run_staged(comm_device *d, const comm_part *p, comm_type type)
+{
+    const int64_t size = comm_type_size(type), n_piece = d->piece_bytes / size;
+    int slot = 0;
+    status mine = fetch(d, p, 0, slot, type);
+    for (int64_t first = 0; first < p->count; first += n_piece, slot = !slot) {
+        const int64_t n = p->count - first < n_piece ? p->count - first : n_piece;
+        if (mine == STATUS_OK) mine = device_synchronize(d->dev);
+        if (mine == STATUS_OK) mine = fetch(d, p, first + n_piece, !slot, type);
+        TRY(exchange(d->comm, p, d->piece[slot], n, type));
+        if (mine == STATUS_OK && receives(d, p))
+            mine = device_from_host(d->dev, (char *)p->to + first * size, d->piece[slot], n * size);
+    }
+    return mine;
+}
+
+static status run_parts(comm_device *d, int n_parts, comm_type type)
+{
+    status mine = STATUS_OK;
+    for (int i = 0; i < n_parts; i++)
+        d->traffic += d->parts[i].count * comm_type_size(type);
+    if (d->path == COMM_NCCL) return comm_nccl_run(d->nccl, n_parts, d->parts, type);
+    for (int i = 0; i < n_parts; i++) {
+        const status here = d->path == COMM_DIRECT ? run_direct(d, d->parts + i, type)
+                                                   : run_staged(d, d->parts + i, type);
+        if (here == STATUS_PARALLEL) return here;
+        if (mine == STATUS_OK) mine = here;
+    }
+    return d->path == COMM_DIRECT ? mine : comm_agree(d->comm, mine);
+}
+
+status comm_device_sum(comm_device *d, void *data, int64_t count, comm_type type)
+{
+    if (comm_size(d->comm) == 1) return STATUS_OK;
+    d->parts[0] = (comm_part){COMM_VERB_SUM, 0, count, data, data};
+    return run_parts(d, 1, type);
+}
+
+status comm_device_broadcast(comm_device *d, void *data, int64_t count, comm_type type, int root)
+{
+    if (comm_size(d->comm) == 1) return STATUS_OK;
+    d->parts[0] = (comm_part){COMM_VERB_BROADCAST, root, count, data, data};
+    return run_parts(d, 1, type);
+}
+
+status comm_device_share(comm_device *d, void *data, const int64_t counts[], comm_type type)
+{
+    const int n = comm_size(d->comm);
+    char *at = data;
+    if (n == 1) return STATUS_OK;
+    for (int r = 0; r < n; at += counts[r++] * comm_type_size(type))
+        d->parts[r] = (comm_part){COMM_VERB_BROADCAST, r, counts[r], at, at};
+    return run_parts(d, n, type);
+}
+
+status comm_device_sum_scatter(comm_device *d, void *all, void *mine, const int64_t counts[],
+                               comm_type type)
+{
+    const int n = comm_size(d->comm);
+    char *at = all;
+    if (n == 1) return device_copy(d->dev, mine, all, counts[0] * comm_type_size(type));
+    for (int r = 0; r < n; at += counts[r++] * comm_type_size(type))
+        d->parts[r] = (comm_part){COMM_VERB_SUM_TO, r, counts[r], at, mine};
+    return run_parts(d, n, type);
 }

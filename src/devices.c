@@ -51,26 +51,33 @@ static bool gpu_is_there(void)
     return device_count_cuda() > 0 || access("/dev/nvidiactl", F_OK) == 0;
 }
 
-/* One line for each rank, and a warning for each that is not alone on its GPU. */
-static void print_places(const place *places, int n)
+/* How many of the n places are on this GPU. */
+static int users_of(const place *places, int n, const char *uuid)
 {
-    int sharing = 0, first = 0;
-    for (int i = 0; i < n; i++) {
-        log_info("rank %d: %s, %s, %s", i, places[i].host, places[i].gpu.name, places[i].gpu.uuid);
-        for (int j = 0; j < i; j++)
-            if (strcmp(places[i].gpu.uuid, places[j].gpu.uuid) == 0) {
-                first = sharing ? first : j;
-                sharing++;
-                break;
-            }
-    }
-    if (sharing > 0)
-        log_warning("%d ranks for %d GPUs: ranks share them (rank %d shares %s on %s), which is "
-                    "slower than one rank a GPU",
-                    n, n - sharing, first, places[first].gpu.uuid, places[first].host);
+    int users = 0;
+    for (int i = 0; i < n; i++)
+        users += strcmp(places[i].gpu.uuid, uuid) == 0;
+    return users;
 }
 
-static status show_places(comm *world, const place *mine)
+/* One line for each rank, and a warning if there are more ranks than GPUs. */
+static void print_places(const place *places, int n)
+{
+    int gpus = 0;
+    const place *shared = NULL;
+    for (int i = 0; i < n; i++) {
+        const char *uuid = places[i].gpu.uuid;
+        log_info("rank %d: %s, %s, %s", i, places[i].host, places[i].gpu.name, uuid);
+        gpus += users_of(places, i, uuid) == 0;
+        if (!shared && users_of(places, n, uuid) > 1) shared = places + i;
+    }
+    if (shared)
+        log_warning("%d ranks for %d GPUs: ranks share them (first %s on %s), which is slower than "
+                    "one rank a GPU, and exchange through host memory instead of NCCL",
+                    n, gpus, shared->gpu.uuid, shared->host);
+}
+
+static status show_places(comm *world, const place *mine, device *dev)
 {
     const int n = comm_size(world);
     place *places = calloc((size_t)n, sizeof *places);
@@ -81,7 +88,8 @@ static status show_places(comm *world, const place *mine)
     for (int i = 0; i < n; i++)
         sizes[i] = (int64_t)sizeof *places;
     places[comm_rank(world)] = *mine;
-    TRY_OR(done, comm_gather(world, places, sizes, COMM_BYTE, 0));
+    TRY_OR(done, comm_share(world, places, sizes, COMM_BYTE));
+    device_set_users(dev, users_of(places, n, mine->gpu.uuid));
     if (comm_rank(world) == 0) print_places(places, n);
 done:
     free(places);
@@ -103,7 +111,7 @@ static status choose_gpus(const config *cfg, comm *world, bool *usable, device *
     TRY(comm_max(world, &failed, 1, COMM_INT64));
     TRY(comm_max(world, &there, 1, COMM_INT64));
     *usable = !failed;
-    if (*usable) return show_places(world, &mine);
+    if (*usable) return show_places(world, &mine, *chosen);
     if (tried != STATUS_OK && there)
         log_warning("NO GPU IS USED: on %s: %s. All ranks compute on the CPU, which is many times "
                     "slower; parallel.backend: cuda makes this an error, cpu says it is meant",

@@ -8,7 +8,6 @@
      phase          starts dealt to ranks; average on rank 0        (phaser_run) */
 #include "run.h"
 
-#include "comm_device.h"
 #include "mtip/phase.h"
 #include "mtip/random.h"
 #include "mtip/rotation.h"
@@ -31,12 +30,6 @@ static double now(const run *r)
     (void)device_synchronize(r->dev);
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* n reals of the run's precision in device memory. */
-static device_array reals(const run *r, void *data, int64_t n)
-{
-    return (device_array){r->dev, data, n, real_type(r)};
 }
 
 /* -- a generation -- */
@@ -126,7 +119,7 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
-    return comm_device_share(r->comm, reals(r, r->slices, count * r->n_used), r->share);
+    return comm_device_share(r->devices, r->slices, r->share, real_type(r));
 }
 
 static status first_pass(run *r, run_record *record)
@@ -275,9 +268,9 @@ static status deal_tomograms(run *r, int64_t n_active)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
-    TRY(comm_device_sum_scatter(r->comm, reals(r, r->slices, n_active * r->n_used),
+    TRY(comm_device_sum_scatter(r->devices, r->slices,
                                 (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used),
-                                r->share));
+                                r->share, real_type(r)));
     return comm_agree(r->comm, append_waiting(r, mine, count));
 }
 
@@ -295,7 +288,7 @@ static status repeat_tomograms(run *r, int64_t n_active)
     if (result == STATUS_OK)
         result = match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed);
     TRY(comm_agree(r->comm, result));
-    TRY(comm_device_sum(r->comm, (device_array){r->dev, r->fixed, n, COMM_INT64}));
+    TRY(comm_device_sum(r->devices, r->fixed, n, COMM_INT64));
     result = match_kernels_of(r->dev, r->precision)
                  ->from_fixed(r->dev, n, r->fixed, scale,
                               (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used));
@@ -340,8 +333,8 @@ static status solve(run *r, run_record *record)
     merge_report report = {0};
     merger_sums(r->merger, &kernel, &n_kernel, &data, &n_data);
     if (!r->cfg->run.deterministic) {
-        TRY(comm_device_sum(r->comm, reals(r, kernel, n_kernel)));
-        TRY(comm_device_sum(r->comm, reals(r, data, n_data)));
+        TRY(comm_device_sum(r->devices, kernel, n_kernel, real_type(r)));
+        TRY(comm_device_sum(r->devices, data, n_data, real_type(r)));
     }
     status result = STATUS_OK;
     if (comm_rank(r->comm) == 0) {
@@ -350,7 +343,7 @@ static status solve(run *r, run_record *record)
         if (result == STATUS_OK) result = merger_solve(r->merger, r->merged, &report);
     }
     TRY(comm_agree(r->comm, result));
-    TRY(comm_device_broadcast(r->comm, reals(r, r->merged, volume(r)), 0));
+    TRY(comm_device_broadcast(r->devices, r->merged, volume(r), real_type(r), 0));
     TRY(comm_broadcast(r->comm, &report, sizeof report, COMM_BYTE, 0));
     record->cg_iterations = report.iterations;
     record->seconds[RUN_MERGE] += now(r) - start;

@@ -145,6 +145,7 @@ status run_create(const config *cfg, const device *dev, comm *c, const catalogue
     r->s_max = k->radius[k->n_pixels - 1];
     r->voxel = 1 / (2 * r->s_max);
     r->n_used = set->n_pixels;
+    TRY_OR(fail, comm_device_create(c, dev, COMM_AUTO, &r->devices));
     result = allocate_host(r);
     if (result == STATUS_OK) result = create_stages(r);
     TRY_OR(fail, comm_agree(c, result));
@@ -159,6 +160,7 @@ fail:
 void run_destroy(run *r)
 {
     if (!r) return;
+    comm_device_destroy(r->devices);
     slicer_destroy(r->slicer);
     match_destroy(r->match);
     merger_destroy(r->merger);

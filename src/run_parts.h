@@ -2,6 +2,7 @@
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
+#include "comm_device.h"
 #include "mtip/match.h"
 #include "mtip/merge.h"
 #include "mtip/slice.h"
@@ -11,6 +12,7 @@ struct run {
     const config *cfg;
     const device *dev;
     comm *comm;
+    comm_device *devices; /* of the ranks of comm */
     const catalogue *catalogue;
     const images *set;
     uint64_t seed;

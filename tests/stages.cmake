@@ -24,6 +24,18 @@ foreach(ranks 1 2 3 4)
     ENVIRONMENT "${mpi_environment}")
 endforeach()
 
+add_executable(test_comm_device test_comm_device.c)
+target_link_libraries(test_comm_device PRIVATE app PkgConfig::CMOCKA)
+foreach(device cpu cuda)
+  foreach(ranks 1 2 3 4)
+    set(name comm_device.${device}.n${ranks})
+    add_test(NAME ${name}
+      COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:test_comm_device> ${device})
+    set_tests_properties(${name} PROPERTIES LABELS mpi PROCESSORS ${ranks} TIMEOUT 60
+      SKIP_RETURN_CODE 77 ENVIRONMENT "${mpi_environment}")
+  endforeach()
+endforeach()
+
 # Scripts that run the program; h5_tool compares and damages files for them.
 add_executable(h5_tool h5_tool.c)
 target_link_libraries(h5_tool PRIVATE app)

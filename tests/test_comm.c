@@ -187,22 +187,19 @@ static void sends_between_two_ranks(void **state)
             }
 }
 
-static void sums_and_deals(void **state)
+static void sums_to_every_root(void **state)
 {
     (void)state;
-    int64_t counts[64], start = 0;
-    const int64_t total = deal(counts, rank, &start);
-    for (int c = 0; c < N_CHUNKS; c++) {
-        comm_limit_chunk(world, chunks[c]);
-        double *all = malloc((size_t)(total + 1) * sizeof *all);
-        double *mine = own_part(counts[rank], 0, 0);
-        for (int64_t i = 0; i < total; i++)
-            all[i] = value_of(i, rank);
-        assert_ok(comm_sum_scatter(world, all, mine, counts, COMM_DOUBLE));
-        for (int64_t i = 0; i < counts[rank]; i++)
-            assert_true(mine[i] == size * value_of(start + i, 0) + 500.0 * size * (size - 1));
-        free(all), free(mine);
-    }
+    double data[MANY];
+    for (int c = 0; c < N_CHUNKS; c++)
+        for (int root = 0; root < size; root++) {
+            comm_limit_chunk(world, chunks[c]);
+            for (int64_t i = 0; i < MANY; i++)
+                data[i] = value_of(i, rank);
+            assert_ok(comm_sum_to(world, data, MANY, COMM_DOUBLE, root));
+            for (int64_t i = 0; i < MANY && rank == root; i++)
+                assert_true(data[i] == size * value_of(i, 0) + 500.0 * size * (size - 1));
+        }
 }
 
 static status fails(int r)
@@ -268,7 +265,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gathers_parts_on_every_root),
         cmocka_unit_test(scatters_parts_from_every_root),
         cmocka_unit_test(sends_between_two_ranks),
-        cmocka_unit_test(sums_and_deals),
+        cmocka_unit_test(sums_to_every_root),
         cmocka_unit_test(the_failure_of_one_rank_is_known_to_all),
         cmocka_unit_test(splits_by_color),
     };

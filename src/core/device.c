@@ -72,9 +72,21 @@ static void cpu_mark_free(const device *dev, device_mark *mark)
     mark->event = NULL;
 }
 
-static const device_table cpu_table = {
-    DEVICE_CPU, cpu_destroy, cpu_alloc,       cpu_free,     cpu_copy,         cpu_copy,
-    cpu_copy,   cpu_zero,    cpu_synchronize, cpu_mark_now, cpu_mark_seconds, cpu_mark_free};
+static const device_table cpu_table = {.kind = DEVICE_CPU,
+                                       .destroy = cpu_destroy,
+                                       .alloc = cpu_alloc,
+                                       .free = cpu_free,
+                                       .alloc_host = cpu_alloc,
+                                       .free_host = cpu_free,
+                                       .from_host = cpu_copy,
+                                       .to_host = cpu_copy,
+                                       .begin_to_host = cpu_copy,
+                                       .copy = cpu_copy,
+                                       .zero = cpu_zero,
+                                       .synchronize = cpu_synchronize,
+                                       .mark_now = cpu_mark_now,
+                                       .mark_seconds = cpu_mark_seconds,
+                                       .mark_free = cpu_mark_free};
 
 status device_create_cpu(int n_threads, device **created)
 {
@@ -82,7 +94,10 @@ status device_create_cpu(int n_threads, device **created)
     if (n_threads < 0) FAIL(STATUS_INVALID, "n_threads is %d", n_threads);
     device *dev = malloc(sizeof *dev);
     if (!dev) FAIL(STATUS_RESOURCE, "out of host memory");
-    *dev = (device){&cpu_table, n_threads > 0 ? n_threads : omp_get_max_threads(), -1, NULL, NULL};
+    *dev = (device){.table = &cpu_table,
+                    .n_threads = n_threads > 0 ? n_threads : omp_get_max_threads(),
+                    .n_users = 1,
+                    .ordinal = -1};
     *created = dev;
     return STATUS_OK;
 }
@@ -139,13 +154,47 @@ void device_free(const device *dev, void *memory)
     if (memory) dev->table->free(dev, memory);
 }
 
+status device_alloc_host(const device *dev, int64_t bytes, void **memory)
+{
+    *memory = NULL;
+    if (bytes < 0) FAIL(STATUS_INVALID, "asked to allocate %lld bytes", (long long)bytes);
+    return dev->table->alloc_host(dev, bytes, memory);
+}
+
+void device_free_host(const device *dev, void *memory)
+{
+    if (memory) dev->table->free_host(dev, memory);
+}
+
+static void count_traffic(const device *dev, int64_t bytes)
+{
+    if (dev->kept) dev->kept->traffic += bytes;
+}
+
+int64_t device_traffic(const device *dev)
+{
+    return dev->kept ? dev->kept->traffic : 0;
+}
+
+void device_set_users(device *dev, int n)
+{
+    dev->n_users = n;
+}
+
+int device_users(const device *dev)
+{
+    return dev->n_users;
+}
+
 status device_from_host(const device *dev, void *to, const void *from_host, int64_t bytes)
 {
+    count_traffic(dev, bytes);
     return dev->table->from_host(dev, to, from_host, bytes);
 }
 
 status device_to_host(const device *dev, void *to_host, const void *from, int64_t bytes)
 {
+    count_traffic(dev, bytes);
     return dev->table->to_host(dev, to_host, from, bytes);
 }
 
@@ -170,6 +219,12 @@ status device_to_doubles(const device *dev, precision p, int64_t n, const void *
         to[i] = (double)narrow;
     }
     return STATUS_OK;
+}
+
+status device_begin_to_host(const device *dev, void *to_host, const void *from, int64_t bytes)
+{
+    count_traffic(dev, bytes);
+    return dev->table->begin_to_host(dev, to_host, from, bytes);
 }
 
 status device_copy(const device *dev, void *to, const void *from, int64_t bytes)

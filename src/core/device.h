@@ -36,6 +36,10 @@ typedef struct device_facts {
     int64_t bytes;           /* of memory */
 } device_facts;
 
+/* How many ranks compute on this GPU, 1 unless told (by whoever dealt the GPUs out). */
+void device_set_users(device *dev, int n);
+int device_users(const device *dev);
+
 /* What GPU number `ordinal` of the visible ones is. */
 status device_facts_cuda(int ordinal, device_facts *facts);
 
@@ -50,10 +54,17 @@ status device_alloc(const device *dev, int64_t bytes, void **memory);
 /* Accepts NULL. */
 void device_free(const device *dev, void *memory);
 
+/* Host memory that the device copies from and to at full speed (page-locked for a GPU). */
+status device_alloc_host(const device *dev, int64_t bytes, void **memory);
+/* Accepts NULL. */
+void device_free_host(const device *dev, void *memory);
+
 /* Copies between host and device memory, ordered with the device's stream; *_to_host returns when
-   the data are there. */
+   the data are there, *_begin_to_host at once if to_host is memory of device_alloc_host (they are
+   there after device_synchronize). */
 status device_from_host(const device *dev, void *to, const void *from_host, int64_t bytes);
 status device_to_host(const device *dev, void *to_host, const void *from, int64_t bytes);
+status device_begin_to_host(const device *dev, void *to_host, const void *from, int64_t bytes);
 status device_copy(const device *dev, void *to, const void *from, int64_t bytes);
 status device_zero(const device *dev, void *memory, int64_t bytes);
 /* The same of n reals of a precision in device memory and doubles on the host, which keep their
@@ -79,5 +90,8 @@ status device_mark_seconds(const device *dev, const device_mark *from, const dev
                            double *seconds);
 /* Accepts {0}, and leaves it. */
 void device_mark_free(const device *dev, device_mark *mark);
+
+/* Bytes copied between host and device memory so far, both ways; 0 on the CPU. */
+int64_t device_traffic(const device *dev);
 
 #endif

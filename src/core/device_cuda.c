@@ -50,6 +50,30 @@ static void free_memory(const device *dev, void *memory)
     cuda_leave(dev->ordinal, before);
 }
 
+static status allocate_host(int64_t bytes, void **memory)
+{
+    cudaError_t error = cudaMallocHost(memory, bytes > 0 ? (size_t)bytes : 1);
+    if (error == cudaSuccess) return STATUS_OK;
+    *memory = NULL;
+    FAIL(cuda_status(error), "cannot allocate %.3f GiB of page-locked host memory (%s)",
+         (double)bytes / 0x1p30, cudaGetErrorString(error));
+}
+
+static status alloc_host(const device *dev, int64_t bytes, void **memory)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = allocate_host(bytes, memory);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static void free_host(const device *dev, void *memory)
+{
+    (void)dev;
+    (void)cudaFreeHost(memory);
+}
+
 static status copy_as(const device *dev, void *to, const void *from, int64_t bytes,
                       enum cudaMemcpyKind kind)
 {
@@ -87,6 +111,15 @@ static status to_host(const device *dev, void *to, const void *from, int64_t byt
     TRY(cuda_enter(dev->ordinal, &before));
     status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
     if (result == STATUS_OK) result = synchronize_stream(dev);
+    cuda_leave(dev->ordinal, before);
+    return result;
+}
+
+static status begin_to_host(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    int before;
+    TRY(cuda_enter(dev->ordinal, &before));
+    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
     cuda_leave(dev->ordinal, before);
     return result;
 }
@@ -153,9 +186,21 @@ static void mark_free(const device *dev, device_mark *mark)
     mark->event = NULL;
 }
 
-static const device_table cuda_table = {DEVICE_CUDA, destroy,  alloc,        free_memory,
-                                        from_host,   to_host,  copy,         zero,
-                                        synchronize, mark_now, mark_seconds, mark_free};
+static const device_table cuda_table = {.kind = DEVICE_CUDA,
+                                        .destroy = destroy,
+                                        .alloc = alloc,
+                                        .free = free_memory,
+                                        .alloc_host = alloc_host,
+                                        .free_host = free_host,
+                                        .from_host = from_host,
+                                        .to_host = to_host,
+                                        .begin_to_host = begin_to_host,
+                                        .copy = copy,
+                                        .zero = zero,
+                                        .synchronize = synchronize,
+                                        .mark_now = mark_now,
+                                        .mark_seconds = mark_seconds,
+                                        .mark_free = mark_free};
 
 /* The stream does not wait for the legacy default stream. */
 static status make_stream(device *dev)
@@ -183,7 +228,8 @@ status device_create_cuda(int ordinal, device **created)
         free(kept);
         FAIL(STATUS_RESOURCE, "out of host memory");
     }
-    *dev = (device){&cuda_table, 1, ordinal, NULL, kept};
+    *dev = (device){
+        .table = &cuda_table, .n_threads = 1, .n_users = 1, .ordinal = ordinal, .kept = kept};
     status result = cuda_enter(ordinal, &before);
     if (result == STATUS_OK) {
         result = make_stream(dev);
