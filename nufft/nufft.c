@@ -283,10 +283,8 @@ status nufft_get_times(nufft *plan, nufft_times *times)
 
 const char *nufft_method_name(nufft_method method)
 {
-    static const char *const names[NUFFT_METHODS] = {[NUFFT_DEFAULT] = "default",
-                                                     [NUFFT_GM] = "gm",
-                                                     [NUFFT_GM_SORT] = "gm-sort",
-                                                     [NUFFT_TILE] = "tile",
-                                                     [NUFFT_TENSOR] = "tensor"};
+    static const char *const names[NUFFT_METHODS] = {
+        [NUFFT_DEFAULT] = "default", [NUFFT_GM] = "gm",     [NUFFT_GM_SORT] = "gm-sort",
+        [NUFFT_SM] = "sm",           [NUFFT_TILE] = "tile", [NUFFT_TENSOR] = "tensor"};
     return (int)method >= 0 && method < NUFFT_METHODS ? names[method] : NULL;
 }

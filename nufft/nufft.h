@@ -40,25 +40,26 @@
 
 typedef struct nufft nufft;
 
-/* How a GPU spreads and interpolates; the CPU has one way and takes any.  The plan's choice is the
-   fastest of those that fit the case; one that does not fit is replaced by NUFFT_GM_SORT. */
+/* How a GPU spreads and interpolates.  GM, GM-sort and SM are those of Shih et al. (arXiv 2102.08463,
+   section III), there to be compared with; the plan's own choice is between the others. */
 typedef enum nufft_method {
-    NUFFT_DEFAULT,
+    NUFFT_DEFAULT, /* the fastest that fits the case, by measurement (nufft/NOTES.md) */
     NUFFT_GM,      /* a thread per point, atomics in global memory, points as they come */
     NUFFT_GM_SORT, /* the same with the points sorted into bins */
-    NUFFT_TILE,    /* a warp's registers hold the part of the grid its points touch */
-    NUFFT_TENSOR,  /* the same by matrix products on FP64 tensor cores */
+    NUFFT_SM,      /* 2D, 3D: 1024 points at most of a bin to shared memory; type 2 as GM_SORT */
+    NUFFT_TILE,    /* 2D, 3D: a warp's registers hold the part of the grid its points touch */
+    NUFFT_TENSOR,  /* 3D double: the same by matrix products on FP64 tensor cores */
     NUFFT_METHODS  /* how many there are */
 } nufft_method;
 
 typedef struct nufft_options {
     precision precision;
-    double tolerance;  /* relative l2 error asked for */
-    double upsampling; /* fine grid over modes: 2 or 1.25; 0: the plan chooses */
-    int sign;          /* +1 (0 means +1): the signs above; -1: both flipped */
-    bool real;         /* real path */
-    int batch;         /* vectors transformed together over the same points; 0 means 1 */
-    nufft_method method;
+    double tolerance;    /* relative l2 error asked for */
+    double upsampling;   /* fine grid over modes: 2 or 1.25; 0: the plan chooses */
+    int sign;            /* +1 (0 means +1): the signs above; -1: both flipped */
+    bool real;           /* real path */
+    int batch;           /* vectors transformed together over the same points; 0 means 1 */
+    nufft_method method; /* of a GPU; the CPU takes NUFFT_DEFAULT only */
 } nufft_options;
 
 /* What a plan decided, and what it keeps. */
@@ -81,8 +82,9 @@ typedef struct nufft_times {
 
 /* Makes a plan on dev, which must outlive it.  dim is 1, 2 or 3, modes[0..dim-1] >= 1.
    STATUS_INVALID for a bad argument, or an upsampling of 1.25 demanded with a tolerance it cannot
-   reach (below 1e-8 in double, 1e-4 in single precision, 3D); STATUS_RESOURCE without memory.  A
-   tolerance below what the precision can reach is served as well as possible; see info.expected. */
+   reach (below 1e-8 in double, 1e-4 in single precision, 3D); STATUS_UNSUPPORTED for a method that
+   does not fit the case or the device; STATUS_RESOURCE without memory.  A tolerance below what the
+   precision can reach is served as well as possible; see info.expected. */
 status nufft_create(const device *dev, int dim, const int64_t modes[], const nufft_options *options,
                     nufft **plan);
 

@@ -87,6 +87,9 @@ static status create(const nufft_setup *setup, void **state)
 {
     status result = STATUS_OK;
     *state = NULL;
+    if (setup->method != NUFFT_DEFAULT)
+        FAIL(STATUS_UNSUPPORTED, "the method %s is for GPUs; the CPU has its own only",
+             nufft_method_name(setup->method));
     cpu *c = calloc(1, sizeof *c);
     if (!c) FAIL(STATUS_RESOURCE, "out of host memory");
     c->s = *setup;

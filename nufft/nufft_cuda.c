@@ -19,11 +19,12 @@
 typedef struct launch {
     const void *kernel;
     unsigned blocks, threads;
+    size_t shared;
 } launch;
 
 typedef struct gpu {
     const device *dev;
-    int ordinal;
+    int ordinal, major; /* of its compute capability */
     cudaStream_t stream;
     int64_t batch;  /* of grids */
     bool real_path; /* real grids */
@@ -56,31 +57,21 @@ static void destroy(void *state)
     free(g);
 }
 
-static const void *kernel_for(const gpu *g, nufft_method method, bool spread)
+/* The kernel of a method for this case; NULL if there is none. */
+static const void *kernel_for(const gpu *g, bool spread, size_t *shared)
 {
-    int dim = g->task.g.dim, width = g->task.g.width;
-    if (method == NUFFT_TILE) return PRECISE(gpu_tile_kernel)(dim, width, g->real_path, spread);
-#ifndef MTIP_SINGLE
-    if (method == NUFFT_TENSOR && dim == 3)
-        return spread ? gpu_tensor_spread_kernel(width, g->real_path)
-                      : gpu_tensor_interpolate_kernel(width, g->real_path);
-#endif
-    if (method == NUFFT_TENSOR) return NULL;
-    return PRECISE(gpu_global_kernel)(dim, g->real_path, spread);
-}
-
-/* Measured (nufft/NOTES.md): register tiles wherever there is a kernel of the width, tensor cores
-   for wider ones in double precision. */
-static status choose_method(gpu *g, nufft_method wanted)
-{
-    int major = 0;
-    CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, g->ordinal));
-    if (wanted == NUFFT_DEFAULT) wanted = g->task.g.width <= 8 ? NUFFT_TILE : NUFFT_TENSOR;
-    bool small = g->task.g.nx < 16 || g->task.g.ny < 16 || g->task.g.nz < 16; /* than a window */
-    if (wanted == NUFFT_TENSOR && (major < 9 || g->task.g.dim < 3 || small)) wanted = NUFFT_TILE;
-    if (!kernel_for(g, wanted, true)) wanted = NUFFT_GM_SORT;
-    g->method = wanted;
-    return STATUS_OK;
+    const gpu_grid *grid = &g->task.g;
+    *shared = 0;
+    if (g->method == NUFFT_TILE)
+        return PRECISE(gpu_tile_kernel)(grid->dim, grid->width, g->real_path, spread);
+    if (g->method == NUFFT_SM && grid->dim == 1) return NULL;
+    if (g->method == NUFFT_SM && spread) return PRECISE(gpu_sm_kernel)(grid, g->real_path, shared);
+    if (g->method != NUFFT_TENSOR)
+        return PRECISE(gpu_global_kernel)(grid->dim, g->real_path, spread);
+    bool small = grid->nx < 16 || grid->ny < 16 || grid->nz < 16; /* than a window */
+    if (REAL_PRECISION == PRECISION_SINGLE || grid->dim < 3 || small || g->major < 9) return NULL;
+    return spread ? gpu_tensor_spread_kernel(grid->width, g->real_path)
+                  : gpu_tensor_interpolate_kernel(grid->width, g->real_path);
 }
 
 static int least(int a, int b)
@@ -97,15 +88,19 @@ static gpu_divisor divisor(int n)
 static void choose_bins(gpu *g)
 {
     gpu_grid *grid = &g->task.g;
-    int w = grid->width;
+    int w = grid->width, dim = grid->dim;
     grid->pad = 1;
     grid->bin_x = grid->bin_z = 4;
-    if (grid->dim < 3) grid->bin_x = grid->dim == 1 ? 64 : w <= 8 ? 17 - w : 33 - w;
-    if (grid->dim < 3) grid->bin_z = 1;
-    if (g->method == NUFFT_TILE && grid->dim == 3) grid->bin_x = grid->bin_z = 9 - w;
+    if (dim < 3) grid->bin_x = dim == 1 ? 64 : w <= 8 ? 17 - w : 33 - w;
+    if (dim < 3) grid->bin_z = 1;
+    if (g->method == NUFFT_TILE && dim == 3) grid->bin_x = grid->bin_z = 9 - w;
     if (g->method == NUFFT_TENSOR) {
         grid->bin_x = grid->bin_z = w <= 8 ? least(8, 17 - w) : least(4, 17 - w);
         grid->pad = 8;
+    }
+    if (g->method == NUFFT_SM) { /* as in the paper: 32 x 32, 16 x 16 x 2 */
+        grid->bin_x = grid->block_y = dim == 3 ? 16 : 32;
+        grid->bin_z = dim == 3 ? 2 : 1;
     }
     grid->bins_x = (grid->nx + grid->bin_x - 1) / grid->bin_x;
     grid->bins_z = (grid->nz + grid->bin_z - 1) / grid->bin_z;
@@ -116,6 +111,65 @@ static void choose_bins(gpu *g)
     grid->by_bin = divisor(grid->bin_x * grid->bin_z);
     grid->by_ny = divisor(grid->ny);
     grid->by_bins_x = divisor(grid->bins_x);
+}
+
+/* Enough blocks to fill the GPU once: they take tasks until none is left. No blocks without a
+   kernel, or with one that takes more shared memory than there is. */
+static status make_launch(gpu *g, bool spread, launch *made)
+{
+    int per_processor = 0, processors = 0, available = 0;
+    *made = (launch){.kernel = kernel_for(g, spread, &made->shared), .threads = GPU_THREADS};
+    if (g->method == NUFFT_TILE) made->threads = 32 * GPU_TILE_WARPS;
+    if (made->shared) made->threads = GPU_SM_THREADS;
+    CUDA_TRY(
+        cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, g->ordinal));
+    if (!made->kernel || made->shared > (size_t)available) return STATUS_OK;
+    if (made->shared)
+        CUDA_TRY(cudaFuncSetAttribute(made->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      (int)made->shared));
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, made->kernel,
+                                                           (int)made->threads, made->shared));
+    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, g->ordinal));
+    if (g->method <= NUFFT_SM && !made->shared) per_processor *= 8;
+    made->blocks = (unsigned)(per_processor * processors);
+    return STATUS_OK;
+}
+
+/* The tensor kernels do two real vectors as one complex one in three quarters of the time. */
+static void pair(gpu *g, const nufft_setup *s)
+{
+    bool paired = s->real && s->batch > 1 && g->method == NUFFT_TENSOR;
+    g->batch = paired ? (s->batch + 1) / 2 : s->batch;
+    g->real_path = s->real && !paired;
+    g->task.batch = (int)g->batch;
+    g->task.n_paired = paired ? (int)s->batch : 0;
+    g->modes.paired = paired;
+    g->modes.real_path = g->real_path;
+}
+
+/* Prepares a method: its bins and launches. */
+static status try_method(gpu *g, const nufft_setup *s, nufft_method method)
+{
+    g->method = method;
+    pair(g, s);
+    choose_bins(g);
+    TRY(make_launch(g, true, &g->spread));
+    return make_launch(g, false, &g->interpolate);
+}
+
+/* Measured (nufft/NOTES.md): register tiles wherever there is a kernel of the width, tensor cores
+   for wider ones in double precision. */
+static status choose_method(gpu *g, const nufft_setup *s)
+{
+    const nufft_method order[] = {NUFFT_TENSOR, NUFFT_TILE, NUFFT_GM_SORT};
+    CUDA_TRY(cudaDeviceGetAttribute(&g->major, cudaDevAttrComputeCapabilityMajor, g->ordinal));
+    if (s->method != NUFFT_DEFAULT) TRY(try_method(g, s, s->method));
+    for (int i = g->task.g.width <= 8; s->method == NUFFT_DEFAULT && !g->spread.blocks; i++)
+        TRY(try_method(g, s, order[i]));
+    if (g->spread.blocks && g->interpolate.blocks) return STATUS_OK;
+    FAIL(STATUS_UNSUPPORTED,
+         "the method %s does not fit %d dimensions with a kernel of %d cells on this GPU",
+         nufft_method_name(s->method), g->task.g.dim, g->task.g.width);
 }
 
 static status check_limits(const gpu_grid *g)
@@ -144,19 +198,22 @@ static status allocate(gpu *g, const nufft_setup *s)
         TRY(device_alloc(s->dev, g->half_bytes, (void **)&g->half));
     }
     int64_t sums = grid->n_bins_padded / GPU_SCAN;
-    g->sort_bytes = (grid->n_bins_padded + sums + GPU_PARTS + 2) * 4;
+    g->sort_bytes = (grid->n_bins_padded + sums + GPU_PARTS + 3) * 4;
     TRY(device_alloc(s->dev, g->sort_bytes, &g->sort_memory));
     g->points.bins = g->sort_memory;
     g->points.sums = g->points.bins + grid->n_bins_padded;
     g->points.parts = g->points.sums + sums;
     g->points.n_slots = g->points.parts + GPU_PARTS;
-    g->points.bad = (int32_t *)(g->points.n_slots + 1);
+    g->points.n_subproblems = g->points.n_slots + 1;
+    g->points.bad = (int32_t *)(g->points.n_slots + 2);
     TRY(device_zero(s->dev, g->sort_memory, g->sort_bytes));
     g->task.grid = g->grid;
     g->task.grid_step = reals / g->batch;
     g->task.bad = (int32_t *)((char *)g->grid + rounded(reals * size));
     g->task.counter = (uint32_t *)(g->task.bad + s->batch);
     g->task.n_slots = g->points.n_slots;
+    g->task.n_subproblems = g->points.n_subproblems;
+    g->task.ends = g->points.bins;
     return STATUS_OK;
 }
 
@@ -192,21 +249,6 @@ static status make_transforms(gpu *g, const nufft_setup *s)
                           &g->forward);
     return fft_create(s->dev, REAL_PRECISION, forward, s->dim, s->fine, g->batch, true,
                       &g->forward);
-}
-
-/* Enough blocks to fill the GPU once: they take tasks until none is left. */
-static status make_launch(gpu *g, bool spread, launch *made)
-{
-    int per_processor = 0, processors = 0;
-    made->kernel = kernel_for(g, g->method, spread);
-    made->threads = g->method == NUFFT_TILE ? 32 * GPU_TILE_WARPS : GPU_THREADS;
-    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, made->kernel,
-                                                           (int)made->threads, 0));
-    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, g->ordinal));
-    if (per_processor < 1) FAIL(STATUS_UNSUPPORTED, "the GPU cannot hold a block of the kernel");
-    if (g->method <= NUFFT_GM_SORT) per_processor *= 8;
-    made->blocks = (unsigned)(per_processor * processors);
-    return STATUS_OK;
 }
 
 static void take_setup(gpu *g, const nufft_setup *s)
@@ -249,28 +291,11 @@ static status choose_parts(gpu *g)
     return STATUS_OK;
 }
 
-/* The tensor kernels do two real vectors as one complex one in three quarters of the time. */
-static void pair(gpu *g, const nufft_setup *s)
-{
-    g->modes.paired = s->real && s->batch > 1 && g->method == NUFFT_TENSOR;
-    if (g->modes.paired) {
-        g->batch = (s->batch + 1) / 2;
-        g->real_path = false;
-        g->task.n_paired = (int)s->batch;
-    }
-    g->task.batch = (int)g->batch;
-    g->modes.real_path = g->real_path;
-}
-
 static status make(gpu *g, const nufft_setup *s)
 {
     take_setup(g, s);
-    TRY(choose_method(g, s->method));
-    pair(g, s);
-    choose_bins(g);
+    TRY(choose_method(g, s));
     TRY(check_limits(&g->task.g));
-    TRY(make_launch(g, true, &g->spread));
-    TRY(make_launch(g, false, &g->interpolate));
     TRY(allocate(g, s));
     TRY(make_factors(g, s));
     TRY(make_transforms(g, s));
@@ -291,8 +316,6 @@ static status create(const nufft_setup *setup, void **state)
     g->dev = setup->dev;
     g->ordinal = device_ordinal(setup->dev);
     g->stream = (cudaStream_t)device_stream(setup->dev);
-    g->batch = setup->batch;
-    g->real_path = setup->real;
     int before;
     status result = cuda_enter(g->ordinal, &before);
     if (result == STATUS_OK) {
@@ -323,18 +346,22 @@ static status reserve(gpu *g, int64_t n)
     const gpu_grid *grid = &g->task.g;
     int64_t bins = n < grid->n_bins ? n : grid->n_bins;
     int64_t slots = n + bins * (grid->pad - 1), parted = wants_parts(g, n) ? n : 0;
+    int64_t firsts = grid->block_y ? n / GPU_SM_POINTS + bins : 0;
     if (slots > INT32_MAX - 64)
         FAIL(STATUS_RESOURCE, "%lld points are above the 2^31 slots of a GPU's plan", (long long)n);
     if (slots <= g->capacity && parted <= g->parted_capacity && g->slot_memory) return STATUS_OK;
     device_free(g->dev, g->slot_memory);
     g->slot_memory = NULL;
-    g->capacity = g->parted_capacity = 0;
-    g->slot_bytes = (slots + parted) * (int64_t)sizeof(gpu_slot);
-    TRY(device_alloc(g->dev, g->slot_bytes, &g->slot_memory));
+    g->capacity = g->parted_capacity = g->slot_bytes = 0;
+    int64_t bytes = (slots + parted) * (int64_t)sizeof(gpu_slot) + firsts * 4;
+    TRY(device_alloc(g->dev, bytes, &g->slot_memory));
+    g->slot_bytes = bytes;
     g->capacity = slots;
     g->parted_capacity = parted;
     g->points.slots = g->slot_memory;
     g->task.slots = g->points.slots;
+    g->points.firsts = firsts ? (uint32_t *)(g->points.slots + slots + parted) : NULL;
+    g->task.firsts = g->points.firsts;
     return STATUS_OK;
 }
 
@@ -364,7 +391,7 @@ static status launch_on(gpu *g, const launch *l)
 {
     void *arguments[] = {&g->task};
     CUDA_TRY(cudaLaunchKernel(l->kernel, (dim3){l->blocks, 1, 1}, (dim3){l->threads, 1, 1},
-                              arguments, 0, g->stream));
+                              arguments, l->shared, g->stream));
     return STATUS_OK;
 }
 
@@ -433,7 +460,7 @@ static status insert(void *state, const void *modes)
 static void describe(const void *state, nufft_info *info)
 {
     const gpu *g = state;
-    info->point_bytes = g->slot_memory ? g->slot_bytes : 0;
+    info->point_bytes = g->slot_bytes;
     info->bytes = g->grid_bytes + g->half_bytes + g->sort_bytes + info->point_bytes;
     info->method = g->method;
 }

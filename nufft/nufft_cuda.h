@@ -24,7 +24,9 @@ enum {
     GPU_SCAN = 4096,   /* bins scanned by one block; n_bins_padded is a multiple */
     GPU_PARTS = 4096,
     GPU_PART_BINS = 8192, /* parts of many points, and the bins of one, at most */
-    GPU_EMPTY = -1        /* index of an empty slot */
+    GPU_EMPTY = -1,       /* index of an empty slot */
+    GPU_SM_THREADS = 256,
+    GPU_SM_POINTS = 1024 /* of a subproblem */
 };
 
 /* A sorted point: cell = (bin * bin_z + z in bin) * bin_x + x in bin, the point's index with the
@@ -54,6 +56,7 @@ typedef struct gpu_grid {
     int dim, width;
     int nx, ny, nz; /* fine grid */
     int bin_x, bin_z, bins_x, bins_z, pad;
+    int block_y; /* bins of a column that share subproblems; 0 without */
     int64_t n_bins, n_bins_padded, n_cells;
     gpu_divisor by_bin_x, by_bin_z, by_bin, by_ny, by_bins_x; /* by_bin: bin_x * bin_z */
 } gpu_grid;
@@ -78,8 +81,9 @@ typedef struct gpu_task {
     int64_t grid_step; /* reals from one vector's grid to the next */
     const gpu_slot *slots;
     const uint32_t *n_slots;
-    uint32_t *counter; /* 0 at the start */
-    int32_t *bad;      /* [batch]: set where a strength is not finite */
+    uint32_t *counter;                             /* 0 at the start */
+    int32_t *bad;                                  /* [batch]: set where a strength is not finite */
+    const uint32_t *ends, *firsts, *n_subproblems; /* of gpu_points */
     real *grid;
     real *values;
     real coefficient[WINDOW_MAX_TERMS][WINDOW_MAX_WIDTH];
@@ -94,7 +98,8 @@ typedef struct gpu_points {
     uint32_t *sums; /* [n_bins_padded / GPU_SCAN] */
     uint32_t *n_slots;
     gpu_slot *slots;
-    int32_t *bad; /* set where a coordinate is not finite */
+    int32_t *bad;                     /* set where a coordinate is not finite */
+    uint32_t *firsts, *n_subproblems; /* NULL without: the first slot of each, in any order */
     /* For many points, else NULL: the points parted by bin >> part_shift. */
     gpu_slot *parted;
     uint32_t *parts; /* [GPU_PARTS] */
@@ -118,11 +123,11 @@ extern "C" {
 
 /* The kernel for a case, for cudaLaunchKernel with one gpu_task; NULL if there is none. */
 const void *PRECISE(gpu_global_kernel)(int dim, bool real_path, bool spread);
+/* Spreading only; the bytes of shared memory that a block takes go to *shared. */
+const void *PRECISE(gpu_sm_kernel)(const gpu_grid *g, bool real_path, size_t *shared);
 const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread);
-#ifndef MTIP_SINGLE
 const void *gpu_tensor_spread_kernel(int width, bool real_path);
 const void *gpu_tensor_interpolate_kernel(int width, bool real_path);
-#endif
 
 cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream);
 /* Shared memory that sorting by parts takes a block. */

@@ -295,7 +295,7 @@ static __global__ void __launch_bounds__(PART_THREADS)
     uint16_t *from = (uint16_t *)(shared + 32);
     uint32_t start = part_start(p, blockIdx.x), n = p.parts[blockIdx.x] - start;
     uint32_t bins = 1u << p.part_shift, first_bin = blockIdx.x << p.part_shift;
-    if (n == 0 || is_heavy(n)) return;
+    if (is_heavy(n)) return;
     const gpu_slot *slots = p.parted + start;
     for (uint32_t i = threadIdx.x; i < bins; i += PART_THREADS)
         counts[i] = 0;
@@ -312,6 +312,8 @@ static __global__ void __launch_bounds__(PART_THREADS)
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < n; i += PART_THREADS)
         write_slot(p.slots + start + i, slots[from[i]]);
+    for (uint32_t i = threadIdx.x; i < bins && first_bin + i < p.g.n_bins; i += PART_THREADS)
+        p.bins[first_bin + i] = start + counts[i];
 }
 
 /* The heavy parts among HEAVY_EACH points: counts them into the bins, or (scatter) moves them. */
@@ -432,6 +434,22 @@ static __global__ void __launch_bounds__(256) scan_bins(const __grid_constant__ 
     }
 }
 
+/* Cuts the points of each block of bins into subproblems; a warp takes a block. */
+static __global__ void __launch_bounds__(256) list_subproblems(const __grid_constant__ gpu_points p)
+{
+    int64_t block = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    int64_t blocks = (p.g.ny + p.g.block_y - 1) / p.g.block_y, column = block / blocks;
+    if (column >= (int64_t)p.g.bins_x * p.g.bins_z) return;
+    int64_t from = column * p.g.ny + block % blocks * p.g.block_y;
+    int64_t to = min(from + p.g.block_y, (column + 1) * p.g.ny);
+    uint32_t start = from ? p.bins[from - 1] : 0, n = p.bins[to - 1] - start, at = 0;
+    n = (n + GPU_SM_POINTS - 1) / GPU_SM_POINTS;
+    if (lane == 0) at = atomicAdd(p.n_subproblems, n);
+    at = __shfl_sync(0xffffffffu, at, 0);
+    for (int64_t i = lane; i < n; i += 32)
+        p.firsts[at + i] = start + (uint32_t)i * GPU_SM_POINTS;
+}
+
 static __global__ void set_number(uint32_t *to, uint32_t value)
 {
     *to = value;
@@ -468,23 +486,38 @@ static cudaError_t sort_by_parts(const gpu_points *p, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream)
+static void sort_by_bins(const gpu_points *p, cudaStream_t stream)
 {
     uint32_t blocks = (uint32_t)((p->n + 255) / 256);
     uint32_t scans = (uint32_t)(p->g.n_bins_padded / GPU_SCAN);
-    cudaMemsetAsync(p->bad, 0, sizeof *p->bad, stream);
-    if (!p->sorted || p->n == 0) {
-        set_number<<<1, 1, 0, stream>>>(p->n_slots, (uint32_t)p->n);
-        if (p->n) scatter_points<<<blocks, 256, 0, stream>>>(*p);
-        return cudaGetLastError();
-    }
-    cudaMemsetAsync(p->bins, 0, sizeof(uint32_t) * (size_t)p->g.n_bins_padded, stream);
-    if (p->parted) return sort_by_parts(p, stream);
     count_points<<<blocks, 256, 0, stream>>>(*p);
     sum_bins<<<scans, 256, 0, stream>>>(*p);
     scan_sums<<<1, 256, 0, stream>>>(*p);
     scan_bins<<<scans, 256, 0, stream>>>(*p);
     scatter_points<<<blocks, 256, 0, stream>>>(*p);
     if (p->g.pad > 1) fill_pads<<<(uint32_t)((p->g.n_bins + 255) / 256), 256, 0, stream>>>(*p);
-    return cudaGetLastError();
+}
+
+extern "C" cudaError_t PRECISE(gpu_sort)(const gpu_points *p, cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+    cudaMemsetAsync(p->bad, 0, sizeof *p->bad, stream);
+    cudaMemsetAsync(p->n_subproblems, 0, sizeof *p->n_subproblems, stream);
+    if (!p->sorted || p->n == 0) {
+        uint32_t blocks = (uint32_t)((p->n + 255) / 256);
+        set_number<<<1, 1, 0, stream>>>(p->n_slots, (uint32_t)p->n);
+        if (p->n) scatter_points<<<blocks, 256, 0, stream>>>(*p);
+        return cudaGetLastError();
+    }
+    cudaMemsetAsync(p->bins, 0, sizeof(uint32_t) * (size_t)p->g.n_bins_padded, stream);
+    if (p->parted)
+        error = sort_by_parts(p, stream);
+    else
+        sort_by_bins(p, stream);
+    if (p->firsts) {
+        int64_t blocks_y = (p->g.ny + p->g.block_y - 1) / p->g.block_y;
+        int64_t warps = (int64_t)p->g.bins_x * p->g.bins_z * blocks_y;
+        list_subproblems<<<(uint32_t)((warps + 7) / 8), 256, 0, stream>>>(*p);
+    }
+    return error != cudaSuccess ? error : cudaGetLastError();
 }

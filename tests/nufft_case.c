@@ -170,10 +170,29 @@ static double *from_device(const device *dev, precision p, void *memory, int64_t
     return to;
 }
 
+static nufft_method used_method;
+static int n_unfit;
+
+int case_use_method(nufft_method method)
+{
+    int n = n_unfit;
+    used_method = method;
+    n_unfit = 0;
+    return n;
+}
+
 nufft *case_plan(const device *dev, const nufft_case *c)
 {
     nufft *plan;
-    must(nufft_create(dev, c->dim, c->modes, &c->options, &plan));
+    nufft_options o = c->options;
+    if (o.method == NUFFT_DEFAULT) o.method = used_method;
+    status result = nufft_create(dev, c->dim, c->modes, &o, &plan);
+    if (result == STATUS_UNSUPPORTED && o.method != c->options.method) {
+#pragma omp atomic
+        n_unfit++;
+        result = nufft_create(dev, c->dim, c->modes, &c->options, &plan);
+    }
+    must(result);
     return plan;
 }
 

@@ -35,6 +35,10 @@ typedef struct case_data {
 void case_data_make(const nufft_case *c, uint64_t seed, case_data *d);
 void case_data_free(case_data *d);
 
+/* Cases that name no method get this one; those it does not fit keep the plan's choice. Returns how
+   many did since the last call. */
+int case_use_method(nufft_method method);
+
 nufft *case_plan(const device *dev, const nufft_case *c);
 void case_set_points(const device *dev, const nufft_case *c, const case_data *d, nufft *plan);
 /* Runs the plan on the data's modes or values; the result, poisoned with NaN before, is a new

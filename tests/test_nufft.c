@@ -99,6 +99,21 @@ static void gives_the_same_numbers_with_any_instructions(void **state)
     unsetenv("MTIP_CPU_KERNELS");
 }
 
+static void takes_no_method_of_a_gpu(void **state)
+{
+    (void)state;
+    device *dev;
+    assert_int_equal(device_create_cpu(1, &dev), STATUS_OK);
+    const int64_t modes[1] = {10};
+    nufft *plan;
+    for (int method = NUFFT_GM; method < NUFFT_METHODS; method++) {
+        nufft_options o = {.tolerance = 1e-3, .method = (nufft_method)method};
+        assert_int_equal(nufft_create(dev, 1, modes, &o, &plan), STATUS_UNSUPPORTED);
+        assert_null(plan);
+    }
+    device_destroy(dev);
+}
+
 int main(void)
 {
     device *dev;
@@ -108,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_the_same_bits_on_any_number_of_threads),
         cmocka_unit_test(gives_the_same_numbers_with_any_instructions),
+        cmocka_unit_test(takes_no_method_of_a_gpu),
     };
     return cmocka_run_group_tests_name("nufft threads", tests, NULL, NULL) || failed ? 1 : 0;
 }
