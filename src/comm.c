@@ -11,6 +11,8 @@ struct comm {
     int world_rank; /* names this process in messages, whatever comm it is seen from */
     int node_rank, node_size;
     int64_t chunk; /* most elements in one message */
+    char place[160];
+    const char *stage;
 };
 
 enum { PLACE_SIZE = 256 };
@@ -100,6 +102,7 @@ status comm_split(comm *c, int color, comm **part)
                            __FILE__, __LINE__));
     TRY_OR(fail, comm_describe(made));
     made->chunk = c->chunk;
+    comm_set_place(made, c->place);
     *part = made;
     return STATUS_OK;
 fail:
@@ -144,8 +147,28 @@ void comm_limit_chunk(comm *c, int64_t n)
     c->chunk = n;
 }
 
+void comm_set_place(comm *c, const char *place)
+{
+    snprintf(c->place, sizeof c->place, "%s", place);
+}
+
+void comm_set_stage(comm *c, const char *stage)
+{
+    c->stage = stage;
+}
+
+status comm_blame(const comm *c, status mine)
+{
+    const bool alone = c->size == 1 && !*c->place;
+    if (mine == STATUS_OK || alone || strncmp(status_message(), "rank ", 5) == 0) return mine;
+    if (!*c->place && !c->stage) return status_prefix(mine, "rank %d", c->world_rank);
+    return status_prefix(mine, "rank %d (%s%s%s)", c->world_rank, c->place,
+                         *c->place && c->stage ? ", " : "", c->stage ? c->stage : "");
+}
+
 status comm_agree_all(comm *c, status mine)
 {
+    mine = comm_blame(c, mine);
     if (mine == STATUS_PARALLEL) return mine; /* nobody may be listening; main aborts */
     int failed = mine == STATUS_OK ? c->size : c->rank;
     int first = 0;
@@ -155,8 +178,6 @@ status comm_agree_all(comm *c, status mine)
     char place[PLACE_SIZE], message[STATUS_MESSAGE_SIZE];
     snprintf(place, sizeof place, "%s", status_place());
     snprintf(message, sizeof message, "%s", status_message());
-    if (c->size > 1 && strncmp(message, "rank ", 5) != 0) /* else it has been agreed on before */
-        snprintf(message, sizeof message, "rank %d: %s", c->world_rank, status_message());
     MPI_TRY(MPI_Bcast(&code, 1, MPI_INT, first, c->mpi));
     MPI_TRY(MPI_Bcast(place, PLACE_SIZE, MPI_CHAR, first, c->mpi));
     MPI_TRY(MPI_Bcast(message, STATUS_MESSAGE_SIZE, MPI_CHAR, first, c->mpi));

@@ -40,9 +40,18 @@ int comm_node_size(const comm *c);
 /* Makes messages of at most n elements, for tests of the chunking. */
 void comm_limit_chunk(comm *c, int64_t n);
 
-/* OK if every rank is OK; else, on all ranks, the code of the first rank that is not, and its
-   message with "rank N: " in front (N of the world; only once, however often it is agreed on).
-   STATUS_PARALLEL comes back at once without a word to the others: only an abort ends it. */
+/* Where this rank computes ("GPU-.. on host"; copied) and what it is doing (kept; NULL: nothing that
+   has a name), for messages.  The parts that are split off later know the place too. Not collective. */
+void comm_set_place(comm *c, const char *place);
+void comm_set_stage(comm *c, const char *stage);
+
+/* Puts "rank N (place, stage): " before the message of a failure, unless that has been done (N of the
+   world; no more than is known, nothing for a single rank without a place). Not collective. */
+status comm_blame(const comm *c, status mine);
+
+/* OK if every rank is OK; else, on all ranks, the code of the first rank that is not and its message,
+   with its blame.  STATUS_PARALLEL comes back at once without a word to the others: only an abort
+   ends it. */
 status comm_agree_all(comm *c, status mine);
 /* The same, so that compilers and analysers see that who failed does not go on. */
 static inline status comm_agree(comm *c, status mine)

@@ -179,7 +179,8 @@ static status run_parts(comm_device *d, int n_parts, comm_type type)
     status mine = STATUS_OK;
     for (int i = 0; i < n_parts; i++)
         d->traffic += d->parts[i].count * comm_type_size(type);
-    if (d->path == COMM_NCCL) return comm_nccl_run(d->nccl, n_parts, d->parts, type);
+    if (d->path == COMM_NCCL)
+        return comm_blame(d->comm, comm_nccl_run(d->nccl, n_parts, d->parts, type));
     for (int i = 0; i < n_parts; i++) {
         const status here = d->path == COMM_DIRECT ? run_direct(d, d->parts + i, type)
                                                    : run_staged(d, d->parts + i, type);

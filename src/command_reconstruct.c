@@ -68,16 +68,15 @@ static double peak_memory_mib(void)
 
 static status say_end(comm *world, const reconstruction *made, double seconds)
 {
-    double memory = peak_memory_mib(), stages[4] = {0};
+    double memory = peak_memory_mib(), t[N_STAGES] = {0};
     TRY(comm_max(world, &memory, 1, COMM_DOUBLE));
     for (int i = 0; i < made->n_records; i++)
-        for (int s = 0; s < 4; s++)
-            stages[s] += made->records[i].seconds[s];
-    log_info(
-        "done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f), peak memory %.0f MiB "
-        "a rank",
-        seconds, stages[RUN_SLICE], stages[RUN_MATCH], stages[RUN_MERGE], stages[RUN_PHASE],
-        memory);
+        for (int s = 0; s < N_STAGES; s++)
+            t[s] += made->records[i].costs[s].seconds;
+    log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f), peak "
+             "memory %.0f MiB a rank",
+             seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
+             t[STAGE_PHASE], t[STAGE_EXCHANGE], memory);
     if (!made->converged && comm_rank(world) == 0)
         log_warning("NOT converged: the halves agree to %.1f A only after %d attempts; use more "
                     "images, more generations, or another match.method",

@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "mtip/kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,6 +112,9 @@ static status choose_gpus(const config *cfg, comm *world, bool *usable, device *
     TRY(comm_max(world, &failed, 1, COMM_INT64));
     TRY(comm_max(world, &there, 1, COMM_INT64));
     *usable = !failed;
+    char text[128];
+    snprintf(text, sizeof text, "%s on %s", mine.gpu.uuid, mine.host);
+    if (*usable) comm_set_place(world, text);
     if (*usable) return show_places(world, &mine, *chosen);
     if (tried != STATUS_OK && there)
         log_warning("NO GPU IS USED: on %s: %s. All ranks compute on the CPU, which is many times "

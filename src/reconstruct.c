@@ -94,13 +94,16 @@ static status one_generation(run *r, comm *c, const char *who, int number, int l
     TRY(run_generation(r, number, step, &record));
     made->work_done += work_of(step);
     made->work_left = fmax(0, made->work_left - work_of(step));
+    const stage_cost *t = record.costs;
     const double eta = (monotonic_seconds() - made->start) * made->work_left / made->work_done;
     log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
-             "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs eta=%.0fs",
+             "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs "
+             "exchange=%.2fs eta=%.0fs",
              who, number + 1, last, 1 / (step->resolution * run_s_max(r)),
              (long long)step->n_references, (long long)record.n_active, record.perplexity,
-             record.moved, record.cg_iterations, record.r_factor, record.seconds[RUN_SLICE],
-             record.seconds[RUN_MATCH], record.seconds[RUN_MERGE], record.seconds[RUN_PHASE], eta);
+             record.moved, record.cg_iterations, record.r_factor, t[STAGE_SLICE].seconds,
+             t[STAGE_MATCH].seconds, t[STAGE_MERGE].seconds + t[STAGE_SOLVE].seconds,
+             t[STAGE_PHASE].seconds, t[STAGE_EXCHANGE].seconds, eta);
     return comm_agree(c, keep_record(made, &record));
 }
 

@@ -16,22 +16,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BATCH_POINTS = 1 << 20, MERGE_POINTS = 1 << 22 };
 
 /* References below this fraction of the mean weight are left out of the merge. */
 static const double weight_floor = 1e-3;
-/* Seconds, when the device is done with what it was given. Its failures are reported by the next
-   call that gives it work. */
-static double now(const run *r)
-{
-    struct timespec t;
-    (void)device_synchronize(r->dev);
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* -- a generation -- */
 
 static status reserve_batch(run *r)
@@ -108,6 +97,7 @@ static int64_t deal(run *r, int64_t n)
    number of ranks. Collective. */
 static status batch_slices(run *r, int64_t first, int64_t count)
 {
+    stage_enter(&r->timer, STAGE_SLICE);
     reference_rotations(r, first, count, r->quaternions);
     if (r->cfg->run.deterministic || comm_size(r->comm) == 1)
         return comm_agree(
@@ -119,20 +109,19 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
+    stage_enter(&r->timer, STAGE_EXCHANGE);
     return comm_device_share(r->devices, r->slices, r->share, real_type(r));
 }
 
-static status first_pass(run *r, run_record *record)
+static status first_pass(run *r)
 {
+    stage_enter(&r->timer, STAGE_SLICE);
     TRY(comm_agree(r->comm, slicer_set_model(r->slicer, r->model)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
-        const double start = now(r);
         TRY(batch_slices(r, first, count));
-        const double middle = now(r);
+        stage_enter(&r->timer, STAGE_MATCH);
         TRY(comm_agree(r->comm, match_add(r->match, first, count, r->slices)));
-        record->seconds[RUN_SLICE] += middle - start;
-        record->seconds[RUN_MATCH] += now(r) - middle;
     }
     return STATUS_OK;
 }
@@ -212,9 +201,13 @@ static status assign(run *r, run_record *record)
 static status flush_waiting(run *r)
 {
     const int64_t n = r->n_waiting;
+    const stage before = r->timer.now;
     r->n_waiting = 0;
-    return merger_add(r->merger, n, r->waiting_quaternions, r->waiting_weights, r->n_used,
-                      r->pixels, r->waiting_data);
+    stage_enter(&r->timer, STAGE_MERGE);
+    status result = merger_add(r->merger, n, r->waiting_quaternions, r->waiting_weights, r->n_used,
+                               r->pixels, r->waiting_data);
+    if (result == STATUS_OK) stage_enter(&r->timer, before);
+    return result;
 }
 
 static status reserve_waiting(run *r)
@@ -268,9 +261,11 @@ static status deal_tomograms(run *r, int64_t n_active)
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
+    stage_enter(&r->timer, STAGE_EXCHANGE);
     TRY(comm_device_sum_scatter(r->devices, r->slices,
                                 (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used),
                                 r->share, real_type(r)));
+    stage_enter(&r->timer, STAGE_MATCH);
     return comm_agree(r->comm, append_waiting(r, mine, count));
 }
 
@@ -288,7 +283,9 @@ static status repeat_tomograms(run *r, int64_t n_active)
     if (result == STATUS_OK)
         result = match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed);
     TRY(comm_agree(r->comm, result));
+    stage_enter(&r->timer, STAGE_EXCHANGE);
     TRY(comm_device_sum(r->devices, r->fixed, n, COMM_INT64));
+    stage_enter(&r->timer, STAGE_MATCH);
     result = match_kernels_of(r->dev, r->precision)
                  ->from_fixed(r->dev, n, r->fixed, scale,
                               (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used));
@@ -302,9 +299,9 @@ static status second_pass(run *r, run_record *record)
     TRY(comm_agree(r->comm, reserve_waiting(r)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
-        const double start = now(r);
         const bool again = !match_keeps_scores(r->match);
         if (again) TRY(batch_slices(r, first, count));
+        stage_enter(&r->timer, STAGE_MATCH);
         reference_rotations(r, first, count, r->quaternions);
         memset(r->weights, 0, (size_t)count * sizeof *r->weights);
         TRY(comm_agree(
@@ -316,37 +313,34 @@ static status second_pass(run *r, run_record *record)
         record->n_active += n_active;
         TRY(r->cfg->run.deterministic ? repeat_tomograms(r, n_active)
                                       : deal_tomograms(r, n_active));
-        record->seconds[RUN_MATCH] += now(r) - start;
     }
-    const double start = now(r);
-    status result = flush_waiting(r);
-    record->seconds[RUN_MERGE] += now(r) - start;
-    return comm_agree(r->comm, result);
+    return comm_agree(r->comm, flush_waiting(r));
 }
 
 /* Adds the type 1 sums over ranks and solves for the autocorrelation, the same on all ranks. */
 static status solve(run *r, run_record *record)
 {
-    const double start = now(r);
     void *kernel, *data;
     int64_t n_kernel, n_data;
     merge_report report = {0};
     merger_sums(r->merger, &kernel, &n_kernel, &data, &n_data);
+    stage_enter(&r->timer, STAGE_EXCHANGE);
     if (!r->cfg->run.deterministic) {
         TRY(comm_device_sum(r->devices, kernel, n_kernel, real_type(r)));
         TRY(comm_device_sum(r->devices, data, n_data, real_type(r)));
     }
     status result = STATUS_OK;
+    stage_enter(&r->timer, STAGE_SOLVE);
     if (comm_rank(r->comm) == 0) {
         result = r->has_model ? device_copy(r->dev, r->merged, r->model, bytes(r, volume(r)))
                               : device_zero(r->dev, r->merged, bytes(r, volume(r)));
         if (result == STATUS_OK) result = merger_solve(r->merger, r->merged, &report);
     }
     TRY(comm_agree(r->comm, result));
+    stage_enter(&r->timer, STAGE_EXCHANGE);
     TRY(comm_device_broadcast(r->devices, r->merged, volume(r), real_type(r), 0));
     TRY(comm_broadcast(r->comm, &report, sizeof report, COMM_BYTE, 0));
     record->cg_iterations = report.iterations;
-    record->seconds[RUN_MERGE] += now(r) - start;
     return STATUS_OK;
 }
 
@@ -438,8 +432,8 @@ status run_set_density(run *r, const double *density)
 
 static status phase(run *r, int number, const run_step *step, run_record *record)
 {
-    const double start = now(r);
     average_report report;
+    stage_enter(&r->timer, STAGE_PHASE);
     const bool again = r->has_model;
     TRY(phase_starts(r, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops, (uint64_t)number,
                      again ? r->density : NULL, &report, &record->r_factor));
@@ -447,16 +441,18 @@ static status phase(run *r, int number, const run_step *step, run_record *record
         TRY(run_set_density(r, r->density));
     else
         TRY(comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)))));
-    record->seconds[RUN_PHASE] += now(r) - start;
+    stage_enter(&r->timer, STAGE_NONE);
+    memcpy(record->costs, r->timer.costs, sizeof record->costs);
     return STATUS_OK;
 }
 
 status run_generation(run *r, int number, const run_step *step, run_record *record)
 {
     *record = (run_record){.step = *step};
+    stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
     TRY(comm_agree(r->comm, begin(r, number, step)));
     if (r->has_model) {
-        TRY(first_pass(r, record));
+        TRY(first_pass(r));
         TRY(decide(r, step, record));
     } else {
         TRY(assign(r, record));
@@ -471,10 +467,12 @@ status run_merge_at(run *r, const double *orientations)
     const run_step step = {.resolution = 1, .n_references = r->set->n, .perplexity = 1};
     run_record record = {.step = step};
     r->given = orientations;
+    stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
     status result = comm_agree(r->comm, begin(r, 0, &step));
     if (result == STATUS_OK) result = assign(r, &record);
     if (result == STATUS_OK) result = second_pass(r, &record);
     if (result == STATUS_OK) result = solve(r, &record);
+    if (result == STATUS_OK) stage_enter(&r->timer, STAGE_NONE);
     r->given = NULL;
     TRY(result);
     r->has_model = true;
@@ -483,5 +481,9 @@ status run_merge_at(run *r, const double *orientations)
 
 status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor)
 {
-    return phase_starts(r, starts, loops, UINT32_MAX, NULL, report, r_factor);
+    stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
+    stage_enter(&r->timer, STAGE_PHASE);
+    TRY(phase_starts(r, starts, loops, UINT32_MAX, NULL, report, r_factor));
+    stage_enter(&r->timer, STAGE_NONE);
+    return STATUS_OK;
 }

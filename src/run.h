@@ -9,6 +9,7 @@
 #include "config.h"
 #include "images.h"
 #include "mtip/average.h"
+#include "stage_timer.h"
 
 typedef struct run run;
 
@@ -20,7 +21,7 @@ typedef struct run_step {
     bool feedback; /* the next model is the phased density's autocorrelation */
 } run_step;
 
-/* What a generation came to, the same on all ranks but for the seconds. */
+/* What a generation came to, the same on all ranks but for the costs. */
 typedef struct run_record {
     run_step step;
     double perplexity; /* reached: exp of the mean entropy */
@@ -29,10 +30,8 @@ typedef struct run_record {
     double r_factor;   /* of the phased density */
     int64_t n_active;  /* references that carry weight */
     int cg_iterations;
-    double seconds[4]; /* of this rank: slice, match, merge, phase */
+    stage_cost costs[N_STAGES]; /* of this rank */
 } run_record;
-
-enum { RUN_SLICE, RUN_MATCH, RUN_MERGE, RUN_PHASE };
 
 /* seed names the random numbers of this run. The arguments must outlive the run. Collective. */
 status run_create(const config *cfg, const device *dev, comm *c, const catalogue *k,

@@ -2,7 +2,6 @@
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
-#include "comm_device.h"
 #include "mtip/match.h"
 #include "mtip/merge.h"
 #include "mtip/slice.h"
@@ -13,6 +12,7 @@ struct run {
     const device *dev;
     comm *comm;
     comm_device *devices; /* of the ranks of comm */
+    stage_timer timer;    /* of a generation */
     const catalogue *catalogue;
     const images *set;
     uint64_t seed;

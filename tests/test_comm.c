@@ -229,6 +229,29 @@ static void the_failure_of_one_rank_is_known_to_all(void **state)
     assert_ok(comm_agree(world, STATUS_OK));
 }
 
+static void a_failure_names_its_place_and_stage(void **state)
+{
+    (void)state;
+    char expected[128];
+    comm *part = NULL;
+    comm_set_place(world, "GPU-7 on n01");
+    assert_ok(comm_split(world, 0, &part));
+    comm_set_stage(part, "merge");
+    snprintf(expected, sizeof expected, "rank 0 (GPU-7 on n01, merge): data of rank 0 are damaged");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(comm_agree(part, rank == 0 ? fails(0) : STATUS_OK), STATUS_INPUT);
+        assert_string_equal(status_message(), expected);
+    }
+    assert_int_equal(comm_agree(world, STATUS_INPUT), STATUS_INPUT); /* once is enough */
+    assert_string_equal(status_message(), expected);
+    (void)status_fail(STATUS_PARALLEL, __FILE__, __LINE__, "lost");
+    assert_int_equal(comm_agree(part, STATUS_PARALLEL), STATUS_PARALLEL);
+    snprintf(expected, sizeof expected, "rank %d (GPU-7 on n01, merge): lost", rank);
+    assert_string_equal(status_message(), expected);
+    comm_set_place(world, "");
+    comm_destroy(part);
+}
+
 static void splits_by_color(void **state)
 {
     (void)state;
@@ -267,6 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sends_between_two_ranks),
         cmocka_unit_test(sums_to_every_root),
         cmocka_unit_test(the_failure_of_one_rank_is_known_to_all),
+        cmocka_unit_test(a_failure_names_its_place_and_stage),
         cmocka_unit_test(splits_by_color),
     };
     const int failed = size > 64 || cmocka_run_group_tests_name("comm", tests, NULL, NULL) != 0;

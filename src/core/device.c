@@ -72,6 +72,15 @@ static void cpu_mark_free(const device *dev, device_mark *mark)
     mark->event = NULL;
 }
 
+static void cpu_begin_range(const char *name)
+{
+    (void)name;
+}
+
+static void cpu_end_range(void)
+{
+}
+
 static const device_table cpu_table = {.kind = DEVICE_CPU,
                                        .destroy = cpu_destroy,
                                        .alloc = cpu_alloc,
@@ -86,7 +95,9 @@ static const device_table cpu_table = {.kind = DEVICE_CPU,
                                        .synchronize = cpu_synchronize,
                                        .mark_now = cpu_mark_now,
                                        .mark_seconds = cpu_mark_seconds,
-                                       .mark_free = cpu_mark_free};
+                                       .mark_free = cpu_mark_free,
+                                       .begin_range = cpu_begin_range,
+                                       .end_range = cpu_end_range};
 
 status device_create_cpu(int n_threads, device **created)
 {
@@ -174,6 +185,16 @@ static void count_traffic(const device *dev, int64_t bytes)
 int64_t device_traffic(const device *dev)
 {
     return dev->kept ? dev->kept->traffic : 0;
+}
+
+void device_begin_range(const device *dev, const char *name)
+{
+    dev->table->begin_range(name);
+}
+
+void device_end_range(const device *dev)
+{
+    dev->table->end_range();
 }
 
 void device_set_users(device *dev, int n)

@@ -91,6 +91,10 @@ status device_mark_seconds(const device *dev, const device_mark *from, const dev
 /* Accepts {0}, and leaves it. */
 void device_mark_free(const device *dev, device_mark *mark);
 
+/* Names what follows, until its end, for profilers (NVTX); nothing on the CPU. */
+void device_begin_range(const device *dev, const char *name);
+void device_end_range(const device *dev);
+
 /* Bytes copied between host and device memory so far, both ways; 0 on the CPU. */
 int64_t device_traffic(const device *dev);
 

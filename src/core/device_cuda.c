@@ -3,6 +3,7 @@
 #include "core/cuda_try.h"
 #include "core/device_impl.h"
 
+#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,6 +187,16 @@ static void mark_free(const device *dev, device_mark *mark)
     mark->event = NULL;
 }
 
+static void begin_range(const char *name)
+{
+    (void)nvtxRangePushA(name);
+}
+
+static void end_range(void)
+{
+    (void)nvtxRangePop();
+}
+
 static const device_table cuda_table = {.kind = DEVICE_CUDA,
                                         .destroy = destroy,
                                         .alloc = alloc,
@@ -200,7 +211,9 @@ static const device_table cuda_table = {.kind = DEVICE_CUDA,
                                         .synchronize = synchronize,
                                         .mark_now = mark_now,
                                         .mark_seconds = mark_seconds,
-                                        .mark_free = mark_free};
+                                        .mark_free = mark_free,
+                                        .begin_range = begin_range,
+                                        .end_range = end_range};
 
 /* The stream does not wait for the legacy default stream. */
 static status make_stream(device *dev)

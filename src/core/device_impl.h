@@ -21,6 +21,8 @@ typedef struct device_table {
     status (*mark_seconds)(const device *dev, const device_mark *from, const device_mark *to,
                            double *seconds);
     void (*mark_free)(const device *dev, device_mark *mark);
+    void (*begin_range)(const char *name);
+    void (*end_range)(void);
 } device_table;
 
 /* What a GPU keeps that changes with use: see device_keep (empty until then), device_traffic. */
