@@ -11,7 +11,7 @@
 extern const command commands[];
 extern const int n_commands;
 
-/* mtip bench nufft OPTIONS: times and errors of one transform. */
+/* Times a transform (bench nufft) or the stages together (bench mtip). */
 status command_bench(const cli *c, comm *world);
 /* Prints what the settings amount to (resolution, voxel, box, references), what a data set holds. */
 status command_check(const cli *c, comm *world);

@@ -61,40 +61,71 @@ static int users_of(const place *places, int n, const char *uuid)
     return users;
 }
 
+static int gpus_of(const place *places, int n)
+{
+    int gpus = 0;
+    for (int i = 0; i < n; i++)
+        gpus += users_of(places, i, places[i].gpu.uuid) == 0;
+    return gpus;
+}
+
 /* One line for each rank, and a warning if there are more ranks than GPUs. */
 static void print_places(const place *places, int n)
 {
-    int gpus = 0;
-    const place *shared = NULL;
-    for (int i = 0; i < n; i++) {
-        const char *uuid = places[i].gpu.uuid;
-        log_info("rank %d: %s, %s, %s", i, places[i].host, places[i].gpu.name, uuid);
-        gpus += users_of(places, i, uuid) == 0;
-        if (!shared && users_of(places, n, uuid) > 1) shared = places + i;
-    }
-    if (shared)
-        log_warning("%d ranks for %d GPUs: ranks share them (first %s on %s), which is slower than "
-                    "one rank a GPU, and exchange through host memory instead of NCCL",
-                    n, gpus, shared->gpu.uuid, shared->host);
+    const int gpus = gpus_of(places, n);
+    const place *shared = places;
+    for (int i = 0; i < n; i++)
+        log_info("rank %d: %s, %s, %s", i, places[i].host, places[i].gpu.name, places[i].gpu.uuid);
+    if (gpus == n) return;
+    while (users_of(places, n, shared->gpu.uuid) == 1)
+        shared++;
+    log_warning("%d ranks for %d GPUs: ranks share them (first %s on %s), which is slower than one "
+                "rank a GPU, and exchange through host memory instead of NCCL",
+                n, gpus, shared->gpu.uuid, shared->host);
+}
+
+/* Everybody's place, [comm_size], for the caller to free. Collective. */
+static status share_places(comm *c, const place *mine, place **places)
+{
+    const int n = comm_size(c);
+    int64_t *sizes = calloc((size_t)n, sizeof *sizes);
+    status result = STATUS_OK;
+    *places = calloc((size_t)n, sizeof **places);
+    if (!*places || !sizes) result = FAILED(STATUS_RESOURCE, "out of host memory");
+    TRY_OR(done, comm_agree(c, result));
+    for (int i = 0; i < n; i++)
+        sizes[i] = (int64_t)sizeof **places;
+    (*places)[comm_rank(c)] = *mine;
+    result = comm_share(c, *places, sizes, COMM_BYTE);
+done:
+    free(sizes);
+    return result;
 }
 
 static status show_places(comm *world, const place *mine, device *dev)
 {
-    const int n = comm_size(world);
-    place *places = calloc((size_t)n, sizeof *places);
-    int64_t *sizes = calloc((size_t)n, sizeof *sizes);
-    status result = STATUS_OK;
-    if (!places || !sizes) result = FAILED(STATUS_RESOURCE, "out of host memory");
-    TRY_OR(done, comm_agree(world, result));
-    for (int i = 0; i < n; i++)
-        sizes[i] = (int64_t)sizeof *places;
-    places[comm_rank(world)] = *mine;
-    TRY_OR(done, comm_share(world, places, sizes, COMM_BYTE));
-    device_set_users(dev, users_of(places, n, mine->gpu.uuid));
-    if (comm_rank(world) == 0) print_places(places, n);
-done:
+    place *places = NULL;
+    const status result = share_places(world, mine, &places);
+    if (result == STATUS_OK) {
+        device_set_users(dev, users_of(places, comm_size(world), mine->gpu.uuid));
+        if (comm_rank(world) == 0) print_places(places, comm_size(world));
+    }
     free(places);
-    free(sizes);
+    return result;
+}
+
+status devices_count_users(comm *c, device *dev, int *n_gpus)
+{
+    place mine = {.host = ""}, *places = NULL;
+    *n_gpus = 0;
+    if (device_kind_of(dev) == DEVICE_CPU) return STATUS_OK;
+    TRY(comm_agree(c, device_facts_cuda(device_ordinal(dev), &mine.gpu)));
+    const status result = share_places(c, &mine, &places);
+    if (result == STATUS_OK) {
+        device_set_users(dev, users_of(places, comm_size(c), mine.gpu.uuid));
+        *n_gpus = gpus_of(places, comm_size(c));
+    }
+    free(places);
     return result;
 }
 

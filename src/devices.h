@@ -13,4 +13,8 @@
    kind of device.  Collective. */
 status devices_choose(const config *cfg, comm *world, int threads, device **chosen);
 
+/* Tells the device how many ranks of c are on it (device_users), and counts their GPUs (0 on the CPU).
+   For a part of the ranks that computes while the others do not.  Collective. */
+status devices_count_users(comm *c, device *dev, int *n_gpus);
+
 #endif

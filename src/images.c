@@ -274,8 +274,7 @@ void catalogue_destroy(catalogue *k)
 
 /* -- sets -- */
 
-/* Whole blocks to ranks, as evenly as they go. */
-static status divide(images *set, const comm *c)
+status images_divide(images *set, const comm *c)
 {
     const int ranks = comm_size(c);
     const int64_t blocks = (set->n + MATCH_BLOCK - 1) / MATCH_BLOCK;
@@ -371,7 +370,7 @@ static status choose_part(const catalogue *k, const comm *c, int parts, int part
     if (!set->source) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int64_t i = part; i < k->n_usable; i += parts)
         set->source[set->n++] = k->usable[i];
-    TRY(divide(set, c));
+    TRY(images_divide(set, c));
     return allocate(set);
 }
 

@@ -44,5 +44,7 @@ typedef struct images {
 /* The images usable[i] with i % parts == part. Collective. */
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created);
 void images_destroy(images *set);
+/* Whole blocks of the n images to ranks, as evenly as they go: first, n_local, per_rank. */
+status images_divide(images *set, const comm *c);
 
 #endif

@@ -57,3 +57,8 @@ add_test(NAME run_ranks COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_run.sh $<TAR
   $<TARGET_FILE:test_run> ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
 set_tests_properties(run_ranks PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
   ENVIRONMENT "${mpi_environment}")
+
+add_test(NAME bench_mtip COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_bench_mtip.sh
+  $<TARGET_FILE:mtip>)
+set_tests_properties(bench_mtip PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
+  ENVIRONMENT "${mpi_environment}")

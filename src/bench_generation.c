@@ -1,0 +1,178 @@
+#include "bench_generation.h"
+
+#include "images.h"
+#include "run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct generation {
+    config cfg;
+    catalogue *catalogue;
+    images *set;
+    run *run;
+    run_step step;
+};
+
+/* Photons of a pixel, mean. */
+static const double mean_count = 0.25;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fill_settings(generation *g, const iteration_options *o, int64_t starts, double memory)
+{
+    config *c = &g->cfg;
+    config_default(c);
+    c->run.precision =
+        o->precision == PRECISION_SINGLE ? CONFIG_PRECISION_SINGLE : CONFIG_PRECISION_DOUBLE;
+    c->grid.size = o->size;
+    c->grid.diameter =
+        0.25 * (double)o->size; /* half the box: a voxel is 1/2 where |s| ends at 1 */
+    c->nufft.tolerance = o->tolerance;
+    c->match.memory = memory;
+    c->merge.iterations = o->cg;
+    c->merge.tolerance = 0;
+    c->phase.generation_starts = starts;
+    c->phase.loops = o->loops;
+    g->step = (run_step){
+        .resolution = 1, .n_references = o->references, .perplexity = 1.5, .feedback = true};
+}
+
+static int by_radius(const void *a, const void *b)
+{
+    const double *s = a, *t = b;
+    const double x = s[0] * s[0] + s[1] * s[1] + s[2] * s[2];
+    const double y = t[0] * t[0] + t[1] * t[1] + t[2] * t[2];
+    return x < y ? -1 : x > y;
+}
+
+/* A flat square detector whose corners are at |s| = 1 on an Ewald sphere of radius 3. */
+static void place_pixels(catalogue *k, int64_t edge)
+{
+    const double half = tan(2 * asin(1. / 6)) / sqrt(2);
+    for (int64_t i = 0; i < k->n_pixels; i++) {
+        const double u = half * (2 * (double)(i % edge) + 1 - (double)edge) / (double)(edge - 1);
+        const double v = half * (2 * (double)(i / edge) + 1 - (double)edge) / (double)(edge - 1);
+        const double length = sqrt(u * u + v * v + 1);
+        k->s[3 * i] = 3 * u / length;
+        k->s[3 * i + 1] = 3 * v / length;
+        k->s[3 * i + 2] = 3 * (1 / length - 1);
+    }
+    qsort(k->s, (size_t)k->n_pixels, 3 * sizeof *k->s, by_radius);
+    for (int64_t i = 0; i < k->n_pixels; i++) {
+        const double *s = k->s + 3 * i;
+        k->radius[i] = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
+        k->correction[i] = 1;
+    }
+}
+
+static status make_catalogue(generation *g, int64_t edge)
+{
+    catalogue *k = g->catalogue = calloc(1, sizeof *k);
+    if (!k) FAIL(STATUS_RESOURCE, "out of host memory");
+    k->n_pixels = edge * edge;
+    k->s = malloc(3 * (size_t)k->n_pixels * sizeof *k->s);
+    k->radius = malloc((size_t)k->n_pixels * sizeof *k->radius);
+    k->correction = malloc((size_t)k->n_pixels * sizeof *k->correction);
+    if (!k->s || !k->radius || !k->correction) FAIL(STATUS_RESOURCE, "out of host memory");
+    place_pixels(k, edge);
+    return STATUS_OK;
+}
+
+/* Counts of 0 and 1. */
+static void draw_counts(images *set)
+{
+    uint64_t state = 88172645463325252u + (uint64_t)set->first;
+    for (int64_t i = 0; i < set->n_local * set->n_pixels; i++) {
+        state ^= state << 13; /* Marsaglia's xorshift, J. Stat. Softw. 8, 14 (2003) */
+        state ^= state >> 7;
+        state ^= state << 17;
+        set->counts[i] = (double)(state >> 11) * 0x1p-53 < mean_count;
+    }
+}
+
+static status make_images(generation *g, const comm *c, int64_t n)
+{
+    images *set = g->set = calloc(1, sizeof *set);
+    if (!set) FAIL(STATUS_RESOURCE, "out of host memory");
+    set->n = n;
+    set->n_pixels = g->catalogue->n_pixels;
+    TRY(images_divide(set, c));
+    const size_t pixels = (size_t)set->n_pixels;
+    set->source = malloc((size_t)n * sizeof *set->source);
+    set->counts = malloc(((size_t)set->n_local * pixels + 1) * sizeof *set->counts);
+    set->mean = malloc(pixels * sizeof *set->mean);
+    set->square = malloc(pixels * sizeof *set->square);
+    if (!set->source || !set->counts || !set->mean || !set->square)
+        FAIL(STATUS_RESOURCE, "out of host memory for %lld images", (long long)set->n_local);
+    for (int64_t i = 0; i < n; i++)
+        set->source[i] = i;
+    for (size_t p = 0; p < pixels; p++)
+        set->mean[p] = set->square[p] = mean_count;
+    draw_counts(set);
+    return STATUS_OK;
+}
+
+/* A lopsided particle to start from. Collective. */
+static status start(generation *g, comm *c)
+{
+    const int64_t n = g->cfg.grid.size, volume = n * n * n;
+    double *density = malloc((size_t)volume * sizeof *density);
+    status result =
+        comm_agree(c, density ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory"));
+    for (int64_t i = 0; i < volume && result == STATUS_OK; i++) {
+        const double x = (double)(i % n - n / 2), y = (double)(i / n % n - n / 2),
+                     z = (double)(i / n / n - n / 2);
+        density[i] = exp(-(x * x + y * y + z * z) / 8) +
+                     exp(-((x - 4) * (x - 4) + (y + 2) * (y + 2) + z * z) / 6);
+    }
+    if (result == STATUS_OK) result = run_set_density(g->run, density);
+    free(density);
+    return result;
+}
+
+status generation_create(const device *dev, comm *c, const iteration_options *options,
+                         int64_t starts, double memory, double *setup, generation **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    generation *g = calloc(1, sizeof *g);
+    TRY_OR(fail, comm_agree(c, g ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
+    fill_settings(g, options, starts, memory);
+    result = make_catalogue(g, options->pixels);
+    if (result == STATUS_OK) result = make_images(g, c, options->images);
+    TRY_OR(fail, comm_agree(c, result));
+    const double begin = now();
+    TRY_OR(fail, run_create(&g->cfg, dev, c, g->catalogue, g->set, 1, &g->run));
+    *setup = now() - begin;
+    TRY_OR(fail, start(g, c));
+    *created = g;
+    return STATUS_OK;
+fail:
+    generation_destroy(g);
+    return result;
+}
+
+void generation_destroy(generation *g)
+{
+    if (!g) return;
+    run_destroy(g->run);
+    images_destroy(g->set);
+    catalogue_destroy(g->catalogue);
+    free(g);
+}
+
+status generation_run(generation *g, stage_cost *costs)
+{
+    run_record record;
+    TRY(run_generation(g->run, 1, &g->step, &record));
+    memcpy(costs, record.costs, N_STAGES * sizeof *costs);
+    return STATUS_OK;
+}

@@ -1,0 +1,117 @@
+#include "stage_floor.h"
+
+#include "mtip/kernels.h"
+#include "mtip/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double transform(double n)
+{
+    return 2.5 * n * log2(n);
+}
+
+static double voxels(int64_t n)
+{
+    return (double)n * (double)n * (double)n;
+}
+
+/* One decimal digit a cell, and one more cell. */
+static double window_cells(double tolerance)
+{
+    return pow(ceil(1 - log10(tolerance)), 3);
+}
+
+stage_work slice_work(precision p, int64_t n, double tolerance, int64_t points)
+{
+    const double m = (double)points, grid = voxels(2 * n);
+    return (stage_work){(double)real_size(p) * (m + 2 * grid),
+                        2 * window_cells(tolerance) * m + transform(grid)};
+}
+
+stage_work match_work(precision p, int64_t images, int64_t references, int64_t pixels)
+{
+    const double k = (double)images, r = (double)references, n = (double)pixels;
+    return (stage_work){(double)real_size(p) * (2 * k * n + 3 * r * n + 3 * k * r), 4 * k * r * n};
+}
+
+stage_work merge_work(precision p, int64_t n, double tolerance, int64_t points)
+{
+    const double m = (double)points, grid = voxels(4 * n);
+    return (stage_work){(double)real_size(p) * (2 * m + 4 * grid),
+                        4 * window_cells(tolerance) * m + 2 * transform(grid)};
+}
+
+stage_work solve_work(precision p, int64_t n, int64_t iterations)
+{
+    const double grid = voxels(2 * n), i = (double)iterations;
+    return (stage_work){4 * (double)real_size(p) * grid * i, 2 * transform(grid) * i};
+}
+
+stage_work phase_work(precision p, int64_t n, int64_t steps, int64_t starts)
+{
+    const double grid = voxels(n), i = (double)steps * (double)starts;
+    return (stage_work){6 * (double)real_size(p) * grid * i, 2 * transform(grid) * i};
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The best of a few, each of a copy and of a product of n x n matrices, within 3 n^2 reals. */
+static status measure(const device *dev, precision p, int64_t n, char *memory, machine_rates *rates)
+{
+    const int64_t matrix = n * n * (int64_t)real_size(p);
+    for (int i = 0; i < 4; i++) {
+        TRY(device_synchronize(dev));
+        const double start = now();
+        TRY(device_copy(dev, memory + matrix, memory, matrix));
+        TRY(device_synchronize(dev));
+        const double middle = now();
+        TRY(match_kernels_of(dev, p)->multiply_transposed(dev, n, n, n, memory, n, memory + matrix,
+                                                          n, memory + 2 * matrix, n));
+        TRY(device_synchronize(dev));
+        rates->bytes = fmax(rates->bytes, 2 * (double)matrix / (middle - start));
+        rates->operations = fmax(rates->operations, 2 * voxels(n) / (now() - middle));
+    }
+    return STATUS_OK;
+}
+
+/* Random numbers: arithmetic with zeros is cheaper than any other on some machines. */
+static status fill(const device *dev, precision p, int64_t n, char *memory)
+{
+    enum { BLOCK = 1 << 16 };
+    double *values = malloc(BLOCK * sizeof *values);
+    random_stream stream;
+    status result = STATUS_OK;
+    if (!values) FAIL(STATUS_RESOURCE, "out of host memory");
+    random_start(&stream, 1, RANDOM_TURN, 0, 0);
+    for (int i = 0; i < BLOCK; i++)
+        values[i] = random_uniform(&stream);
+    for (int64_t done = 0; done < n && result == STATUS_OK; done += BLOCK)
+        result = device_from_doubles(dev, p, n - done < BLOCK ? n - done : BLOCK, values,
+                                     memory + done * (int64_t)real_size(p));
+    free(values);
+    return result;
+}
+
+status machine_measure(const device *dev, precision p, machine_rates *rates)
+{
+    const int64_t n = device_kind_of(dev) == DEVICE_CPU ? 2048 : 6144;
+    void *memory = NULL;
+    *rates = (machine_rates){0, 0};
+    TRY(device_alloc(dev, 3 * n * n * (int64_t)real_size(p), &memory));
+    status result = fill(dev, p, 3 * n * n, memory);
+    if (result == STATUS_OK) result = measure(dev, p, n, memory, rates);
+    device_free(dev, memory);
+    return result;
+}
+
+double floor_seconds(stage_work work, machine_rates rates)
+{
+    return fmax(work.bytes / rates.bytes, work.operations / rates.operations);
+}
