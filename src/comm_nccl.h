@@ -20,7 +20,7 @@ typedef struct comm_part {
 
 typedef struct comm_nccl comm_nccl;
 
-/* "NCCL 2.28.9", or "no NCCL". */
+/* "NCCL 2.28.9", or "no". */
 const char *comm_nccl_version(void);
 
 /* STATUS_UNSUPPORTED without NCCL, STATUS_RESOURCE if it cannot connect the ranks. Collective. */

@@ -9,6 +9,7 @@
 #include <yaml.h>
 
 #include "build_info.h"
+#include "comm_nccl.h"
 #include "commands.h"
 #include "core/device.h"
 
@@ -44,6 +45,7 @@ static void print_build(void)
     printf("%-12s %s, %s\n", "mtip", BUILD_VERSION, BUILD_COMMIT);
     printf("%-12s %s, %s, %s\n", "compiler", BUILD_COMPILER, BUILD_TYPE, BUILD_FLAGS);
     line("CUDA", strcmp(BUILD_CUDA, "ON") == 0 ? "yes" : "no");
+    line("NCCL", comm_nccl_version());
     print_mpi();
     if (H5get_libversion(&major, &minor, &release) >= 0) {
         snprintf(text, sizeof text, "%u.%u.%u", major, minor, release);

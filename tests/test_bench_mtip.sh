@@ -17,7 +17,7 @@ for mode in weak strong; do
   [ "$(wc -l <"$work/$mode.csv")" -eq 4 ] # the header, and 1, 2, 3 ranks
   [ "$(wc -l <"$work/table")" -eq 4 ]
   [ "$(cut -d, -f1 "$work/$mode.csv" | tr '\n' ' ')" = "ranks 1 2 3 " ]
-  ! grep -qiE 'nan|inf' "$work/$mode.csv" "$work/$mode.svg"
+  if grep -qiE 'nan|inf' "$work/$mode.csv" "$work/$mode.svg"; then exit 1; fi
   [ "$(grep -c '<polyline' "$work/$mode.svg")" -eq 8 ]
   tail -1 "$work/$mode.svg" | grep -q '</svg>'
 done
