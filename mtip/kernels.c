@@ -14,4 +14,5 @@
 
 CHOOSE(match)
 CHOOSE(volume)
+CHOOSE(cg)
 CHOOSE(phase)

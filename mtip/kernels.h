@@ -102,11 +102,40 @@ typedef struct volume_kernels {
     status (*scale_half)(const device *dev, int64_t n, const void *spectrum, void *half);
     /* v = (v(x) + v(-x)) / 2 about the centre; for even n the -n/2 planes are their own partners */
     status (*symmetrise)(const device *dev, int64_t n, void *volume);
-    /* y = a x + b y */
-    status (*combine)(const device *dev, int64_t n, double a, const void *x, double b, void *y);
-    /* *result_host = sum_i x[i] y[i] in double, in a fixed order */
-    status (*dot)(const device *dev, int64_t n, const void *x, const void *y, double *result_host);
 } volume_kernels;
+
+/* Conjugate gradients (Hestenes & Stiefel, J. Res. NBS 49, 409, 1952) for (S T S + shift) x = b, with
+   T a product on the grid.  Their scalars (pointwise.h) are on the device, so that the host need not
+   look: an iteration is direct, T from padded to grid, product, step, and changes nothing once
+   done. */
+
+/* Sums are made in a fixed order of at most cg_parts(n^3) parts. */
+static inline int64_t cg_parts(int64_t n_voxels)
+{
+    return n_voxels / 512 + 1;
+}
+
+/* In the memory of the device: volumes of n^3, grids of p^3 in embed's layout. */
+typedef struct cg_arrays {
+    int64_t n, p;
+    const void *b, *support;
+    void *x, *residual, *direction, *product;
+    void *padded; /* zero outside the volume */
+    void *grid;
+    double *parts; /* [2][cg_parts] */
+    cg_scalars *scalars;
+} cg_arrays;
+
+typedef struct cg_kernels {
+    /* direction = residual + ratio direction, and into padded */
+    status (*direct)(const device *dev, const cg_arrays *cg);
+    /* product = S grid + shift direction, and the curvature */
+    status (*product)(const device *dev, const cg_arrays *cg);
+    /* residual = b - product, and cg_begin */
+    status (*start)(const device *dev, const cg_arrays *cg);
+    /* x += a direction, residual -= a product, a = r2 / curvature, and cg_advance */
+    status (*step)(const device *dev, const cg_arrays *cg);
+} cg_kernels;
 
 /* Phasing, `batch` volumes at a time. */
 typedef struct phase_kernels {
@@ -132,6 +161,7 @@ typedef struct phase_kernels {
 /* The tables of a device in a precision. */
 const match_kernels *match_kernels_of(const device *dev, precision p);
 const volume_kernels *volume_kernels_of(const device *dev, precision p);
+const cg_kernels *cg_kernels_of(const device *dev, precision p);
 const phase_kernels *phase_kernels_of(const device *dev, precision p);
 
 #endif

@@ -5,12 +5,6 @@
 
 enum { CHUNK = 4096 };
 
-/* Index on a periodic axis of p of position k. */
-static int64_t wrapped(int64_t k, int64_t p)
-{
-    return k < 0 ? k + p : k;
-}
-
 static status add_real_centre(const device *dev, int64_t m, const void *modes, int64_t n, void *out)
 {
     const real *from = modes;
@@ -101,42 +95,6 @@ static status symmetrise(const device *dev, int64_t n, void *volume)
                 v[i] = mean;
                 v[j] = mean;
             }
-    return STATUS_OK;
-}
-
-static status combine(const device *dev, int64_t n, double a, const void *x, double b, void *y)
-{
-    const real *from = x;
-    real *to = y;
-#pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
-    for (int64_t i = 0; i < n; i++)
-        to[i] = (real)a * from[i] + (real)b * to[i];
-    return STATUS_OK;
-}
-
-static double dot_chunk(int64_t n, const real *x, const real *y)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)x[i] * (double)y[i];
-    return sum;
-}
-
-static status dot(const device *dev, int64_t n, const void *x, const void *y, double *result)
-{
-    int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
-    double *parts = malloc((size_t)(n_chunks + 1) * sizeof *parts);
-    if (!parts) FAIL(STATUS_RESOURCE, "out of host memory");
-#pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
-    for (int64_t c = 0; c < n_chunks; c++) {
-        int64_t first = c * CHUNK, count = n - first < CHUNK ? n - first : CHUNK;
-        parts[c] = dot_chunk(count, (const real *)x + first, (const real *)y + first);
-    }
-    *result = 0;
-    for (int64_t c = 0; c < n_chunks; c++)
-        *result += parts[c];
-    free(parts);
     return STATUS_OK;
 }
 
@@ -249,7 +207,7 @@ static status modulus_error(const device *dev, int64_t n, int64_t batch, const v
 
 extern const volume_kernels PRECISE(volume_kernels_cpu);
 const volume_kernels PRECISE(volume_kernels_cpu) = {
-    add_real_centre, embed, extract, real_spectrum, scale_half, symmetrise, combine, dot,
+    add_real_centre, embed, extract, real_spectrum, scale_half, symmetrise,
 };
 
 extern const phase_kernels PRECISE(phase_kernels_cpu);

@@ -70,10 +70,8 @@ static __global__ void get(int64_t p, const real *in, real scale, const real *ma
 {
     int64_t at[3], from[3];
     if (!voxel(n, at)) return;
-    for (int d = 0; d < 3; d++) {
-        from[d] = centred(at[d], n);
-        if (from[d] < 0) from[d] += p;
-    }
+    for (int d = 0; d < 3; d++)
+        from[d] = wrapped(centred(at[d], n), p);
     const int64_t i = index_of(at, n);
     const real value = in[index_of(from, p)] * scale;
     out[i] = mask ? value * mask[i] : value;
@@ -136,17 +134,6 @@ static status symmetrise(const device *dev, int64_t n, void *volume)
     return launch(dev, grid_of_volume(n), dim3(ROW, ROWS), average_pairs, n, volume);
 }
 
-static __global__ void add_scaled(int64_t n, real a, const real *x, real b, real *y)
-{
-    const int64_t i = element();
-    if (i < n) y[i] = a * x[i] + b * y[i];
-}
-
-static status combine(const device *dev, int64_t n, double a, const void *x, double b, void *y)
-{
-    return launch(dev, grid_of(n), dim3(THREADS), add_scaled, n, a, x, b, y);
-}
-
 /* Blocks that share the sum of n elements: a matter of n alone, so that the order is. */
 static int sum_blocks(int64_t n)
 {
@@ -161,24 +148,6 @@ static status sum_room(const device *dev, int64_t n_sums, int64_t n_parts, doubl
     TRY(scratch(dev, SCRATCH_SUMS, n_sums * (n_parts + 1) * (int64_t)sizeof(double), &memory));
     *parts = (double *)memory;
     return STATUS_OK;
-}
-
-static __global__ void dot_parts(int64_t n, const real *x, const real *y, double *parts)
-{
-    double sum = 0;
-    for (int64_t i = element(); i < n; i += gridDim.x * (int64_t)THREADS)
-        sum += (double)x[i] * (double)y[i];
-    sum = block_sum(sum);
-    if (threadIdx.x == 0) parts[blockIdx.x] = sum;
-}
-
-static status dot(const device *dev, int64_t n, const void *x, const void *y, double *result)
-{
-    const int blocks = sum_blocks(n);
-    double *parts;
-    TRY(sum_room(dev, 1, blocks, &parts));
-    TRY(launch(dev, dim3(blocks), dim3(THREADS), dot_parts, n, x, y, parts));
-    return sum_parts(dev, 1, blocks, parts, result);
 }
 
 static __global__ void take_amplitudes(int64_t n, const complex_real *half, const real *mask,
@@ -332,7 +301,7 @@ static status modulus_error(const device *dev, int64_t n, int64_t batch, const v
 
 extern "C" const volume_kernels PRECISE(volume_kernels_cuda);
 extern "C" const volume_kernels PRECISE(volume_kernels_cuda) = {
-    add_real_centre, embed, extract, real_spectrum, scale_half, symmetrise, combine, dot,
+    add_real_centre, embed, extract, real_spectrum, scale_half, symmetrise,
 };
 
 extern "C" const phase_kernels PRECISE(phase_kernels_cuda);

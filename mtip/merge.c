@@ -1,5 +1,6 @@
 #include "mtip/merge.h"
 
+#include "core/replay.h"
 #include "mtip/points.h"
 #include "nufft/fft.h"
 #include "nufft/nufft.h"
@@ -10,6 +11,7 @@
 struct merger {
     const device *dev;
     const volume_kernels *kernels;
+    const cg_kernels *steps;
     merge_options options;
     nufft *plan; /* 2n-1 modes an edge, two vectors: weights and data */
     points points;
@@ -18,10 +20,10 @@ struct merger {
     void *modes;         /* complex [2][2n-1]^3 */
     void *kernel, *data; /* the sums: (2n-1)^3 and n^3 reals */
     void *support;       /* n^3 */
-    int64_t padded;      /* p: edge of the grid on which T is a circulant, p >= 2n-1 */
     fft *forward, *backward;
-    void *grid, *half, *spectrum;         /* p^3 reals, half volume, its real multiplier */
-    void *residual, *direction, *product; /* n^3 */
+    void *half, *spectrum; /* half volume of p^3, its real multiplier */
+    cg_arrays cg;          /* p: edge of the grid on which T is a circulant, p >= 2n-1 */
+    replay *iteration;
 };
 
 static int64_t bytes(const merger *m, int64_t n)
@@ -50,19 +52,41 @@ static status make_support(merger *m)
 
 static status allocate(merger *m)
 {
-    const int64_t n = m->options.size, k = 2 * n - 1, p = m->padded;
+    const int64_t n = m->options.size, k = 2 * n - 1, p = m->cg.p;
     struct {
         void **memory;
         int64_t n;
     } arrays[] = {
-        {&m->modes, 4 * cube(k)},      {&m->kernel, cube(k)},   {&m->data, cube(n)},
-        {&m->support, cube(n)},        {&m->grid, cube(p)},     {&m->half, 2 * half_count(p)},
-        {&m->spectrum, half_count(p)}, {&m->residual, cube(n)}, {&m->direction, cube(n)},
-        {&m->product, cube(n)},
+        {&m->modes, 4 * cube(k)},      {&m->kernel, cube(k)},      {&m->data, cube(n)},
+        {&m->support, cube(n)},        {&m->cg.grid, cube(p)},     {&m->half, 2 * half_count(p)},
+        {&m->spectrum, half_count(p)}, {&m->cg.residual, cube(n)}, {&m->cg.direction, cube(n)},
+        {&m->cg.product, cube(n)},     {&m->cg.x, cube(n)},        {&m->cg.padded, cube(p)},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         TRY(device_alloc(m->dev, bytes(m, arrays[i].n), arrays[i].memory));
-    return STATUS_OK;
+    TRY(device_alloc(m->dev, 2 * cg_parts(cube(n)) * (int64_t)sizeof(double),
+                     (void **)&m->cg.parts));
+    TRY(device_alloc(m->dev, sizeof *m->cg.scalars, (void **)&m->cg.scalars));
+    m->cg.b = m->data;
+    m->cg.support = m->support;
+    return device_zero(m->dev, m->cg.padded, bytes(m, cube(p)));
+}
+
+static status iterate(void *context);
+
+static status create_transforms(merger *m)
+{
+    const int64_t k = 2 * m->options.size - 1, modes[3] = {k, k, k};
+    const int64_t p = m->cg.p, grid[3] = {p, p, p};
+    const precision prec = m->options.precision;
+    const nufft_options plan = {.precision = prec,
+                                .tolerance = m->options.tolerance,
+                                .upsampling = m->options.upsampling,
+                                .real = true,
+                                .batch = 2};
+    TRY(nufft_create(m->dev, 3, modes, &plan, &m->plan));
+    TRY(fft_create(m->dev, prec, FFT_REAL_FORWARD, 3, grid, 1, false, &m->forward));
+    return fft_create(m->dev, prec, FFT_REAL_BACKWARD, 3, grid, 1, false, &m->backward);
 }
 
 status merger_create(const device *dev, const merge_options *options, merger **created)
@@ -78,20 +102,12 @@ status merger_create(const device *dev, const merge_options *options, merger **c
     m->kernels = volume_kernels_of(dev, options->precision);
     m->options = *options;
     m->points = (points){.dev = dev, .precision = options->precision};
-    const int64_t n = options->size, k = 2 * n - 1, modes[3] = {k, k, k};
-    m->padded = fft_good_size(k, true);
-    const int64_t p = m->padded, grid[3] = {p, p, p};
-    const nufft_options plan = {.precision = options->precision,
-                                .tolerance = options->tolerance,
-                                .upsampling = options->upsampling,
-                                .real = true,
-                                .batch = 2};
-    TRY_OR(fail, nufft_create(dev, 3, modes, &plan, &m->plan));
-    TRY_OR(fail,
-           fft_create(dev, options->precision, FFT_REAL_FORWARD, 3, grid, 1, false, &m->forward));
-    TRY_OR(fail,
-           fft_create(dev, options->precision, FFT_REAL_BACKWARD, 3, grid, 1, false, &m->backward));
+    m->steps = cg_kernels_of(dev, options->precision);
+    m->cg.n = options->size;
+    m->cg.p = fft_good_size(2 * options->size - 1, true);
+    TRY_OR(fail, create_transforms(m));
     TRY_OR(fail, allocate(m));
+    TRY_OR(fail, replay_create(dev, iterate, m, &m->iteration));
     TRY_OR(fail, make_support(m));
     TRY_OR(fail, merger_begin(m));
     *created = m;
@@ -108,8 +124,10 @@ void merger_destroy(merger *m)
     fft_destroy(m->forward);
     fft_destroy(m->backward);
     points_free(&m->points);
-    void *arrays[] = {m->strengths, m->modes,    m->kernel,   m->data,      m->support, m->grid,
-                      m->half,      m->spectrum, m->residual, m->direction, m->product};
+    replay_destroy(m->iteration);
+    void *arrays[] = {m->strengths, m->modes,     m->kernel,      m->data,       m->support,
+                      m->half,      m->spectrum,  m->cg.residual, m->cg.product, m->cg.direction,
+                      m->cg.x,      m->cg.padded, m->cg.grid,     m->cg.parts,   m->cg.scalars};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         device_free(m->dev, arrays[i]);
     free(m);
@@ -162,64 +180,70 @@ void merger_sums(merger *m, void **kernel, int64_t *n_kernel, void **data, int64
 /* Multiplier of the circulant that holds T, and W = t(0), the sum of weights. */
 static status make_spectrum(merger *m, double *total_weight)
 {
-    const int64_t n = m->options.size, k = 2 * n - 1, p = m->padded;
+    const int64_t n = m->options.size, k = 2 * n - 1, p = m->cg.p;
     const int64_t centre = (n - 1) * (k * k + k + 1);
     TRY(device_to_doubles(m->dev, m->options.precision, 1, (char *)m->kernel + bytes(m, centre),
                           total_weight));
-    TRY(m->kernels->embed(m->dev, k, m->kernel, p, m->grid));
-    TRY(fft_run(m->forward, m->grid, m->half));
+    TRY(m->kernels->embed(m->dev, k, m->kernel, p, m->cg.grid));
+    TRY(fft_run(m->forward, m->cg.grid, m->half));
     return m->kernels->real_spectrum(m->dev, half_count(p), m->half, 1 / (double)cube(p),
                                      m->spectrum);
 }
 
-/* out = S T S in + lambda W in, for an `in` inside S. */
-static status apply(merger *m, double shift, const void *in, void *out)
+/* out = S volume, through the grid. */
+static status restrict_to_support(merger *m, const void *volume, void *out)
 {
-    const int64_t n = m->options.size, p = m->padded;
-    TRY(m->kernels->embed(m->dev, n, in, p, m->grid));
-    TRY(fft_run(m->forward, m->grid, m->half));
-    TRY(m->kernels->scale_half(m->dev, half_count(p), m->spectrum, m->half));
-    TRY(fft_run(m->backward, m->half, m->grid));
-    TRY(m->kernels->extract(m->dev, p, m->grid, 1, m->support, n, out));
-    return m->kernels->combine(m->dev, cube(n), shift, in, 1, out);
+    const cg_arrays *cg = &m->cg;
+    TRY(m->kernels->embed(m->dev, cg->n, volume, cg->p, cg->grid));
+    return m->kernels->extract(m->dev, cg->p, cg->grid, 1, m->support, cg->n, out);
 }
 
-/* volume *= S, through the padded grid. */
-static status restrict_to_support(merger *m, void *volume)
+/* direction -> (S T S + shift) direction = product */
+static status multiply(merger *m)
 {
-    const int64_t n = m->options.size;
-    TRY(m->kernels->embed(m->dev, n, volume, m->padded, m->grid));
-    return m->kernels->extract(m->dev, m->padded, m->grid, 1, m->support, n, volume);
+    TRY(m->steps->direct(m->dev, &m->cg));
+    TRY(fft_run(m->forward, m->cg.padded, m->half));
+    TRY(m->kernels->scale_half(m->dev, half_count(m->cg.p), m->spectrum, m->half));
+    TRY(fft_run(m->backward, m->half, m->cg.grid));
+    return m->steps->product(m->dev, &m->cg);
 }
 
-/* Conjugate gradients (Hestenes & Stiefel, 1952) from the start in x. */
-static status conjugate_gradients(merger *m, double shift, void *x, merge_report *report)
+static status iterate(void *context)
 {
-    const volume_kernels *k = m->kernels;
-    const int64_t n = cube(m->options.size);
-    double norm, rr, curvature;
-    TRY(k->dot(m->dev, n, m->data, m->data, &norm));
-    TRY(apply(m, shift, x, m->product));
-    TRY(device_copy(m->dev, m->residual, m->data, bytes(m, n)));
-    TRY(k->combine(m->dev, n, -1, m->product, 1, m->residual));
-    TRY(device_copy(m->dev, m->direction, m->residual, bytes(m, n)));
-    TRY(k->dot(m->dev, n, m->residual, m->residual, &rr));
-    int i = 0;
-    for (; i < m->options.iterations && rr > m->options.residual * m->options.residual * norm;
-         i++) {
-        TRY(apply(m, shift, m->direction, m->product));
-        TRY(k->dot(m->dev, n, m->direction, m->product, &curvature));
-        if (!(curvature > 0)) break;
-        const double step = rr / curvature, old = rr;
-        TRY(k->combine(m->dev, n, step, m->direction, 1, x));
-        TRY(k->combine(m->dev, n, -step, m->product, 1, m->residual));
-        TRY(k->dot(m->dev, n, m->residual, m->residual, &rr));
-        TRY(k->combine(m->dev, n, 1, m->residual, rr / old, m->direction));
+    merger *m = context;
+    TRY(multiply(m));
+    return m->steps->step(m->dev, &m->cg);
+}
+
+/* From the start in x, which is the first direction: residual x and ratio 0 make it that. */
+static status start(merger *m, double shift)
+{
+    const int64_t n = bytes(m, cube(m->cg.n));
+    const cg_scalars scalars = {.shift = shift, .limit = m->options.residual * m->options.residual};
+    TRY(device_from_host(m->dev, m->cg.scalars, &scalars, sizeof scalars));
+    TRY(device_copy(m->dev, m->cg.residual, m->cg.x, n));
+    TRY(device_zero(m->dev, m->cg.direction, n));
+    TRY(multiply(m));
+    return m->steps->start(m->dev, &m->cg);
+}
+
+/* A look at a GPU's scalars waits for it, and iterations that come too late change nothing. */
+static status conjugate_gradients(merger *m, double shift, merge_report *report)
+{
+    const int between_looks = device_kind_of(m->dev) == DEVICE_CPU ? 1 : 10;
+    cg_scalars s;
+    TRY(start(m, shift));
+    TRY(device_to_host(m->dev, &s, m->cg.scalars, sizeof s));
+    for (int i = 0; i < m->options.iterations && !s.done;) {
+        for (int j = 0; j < between_looks && i < m->options.iterations; j++, i++)
+            TRY(replay_run(m->iteration));
+        TRY(device_to_host(m->dev, &s, m->cg.scalars, sizeof s));
     }
-    report->iterations = i;
-    report->residual = norm > 0 ? sqrt(rr / norm) : 0;
-    if (!isfinite(rr))
-        FAIL(STATUS_NUMERIC, "merging: the residual is %g after %d CG iterations", rr, i);
+    report->iterations = s.iterations;
+    report->residual = s.b2 > 0 ? sqrt(s.r2 / s.b2) : 0;
+    if (!isfinite(s.r2))
+        FAIL(STATUS_NUMERIC, "merging: the residual is %g after %d CG iterations", s.r2,
+             s.iterations);
     return STATUS_OK;
 }
 
@@ -229,8 +253,9 @@ status merger_solve(merger *m, void *autocorrelation, merge_report *report)
     TRY(make_spectrum(m, &total_weight));
     if (!(total_weight > 0))
         FAIL(STATUS_NUMERIC, "merging: the sum of weights is %g; there are no data", total_weight);
-    TRY(restrict_to_support(m, m->data));
-    TRY(restrict_to_support(m, autocorrelation));
-    TRY(conjugate_gradients(m, m->options.lambda * total_weight, autocorrelation, report));
+    TRY(restrict_to_support(m, m->data, m->data));
+    TRY(restrict_to_support(m, autocorrelation, m->cg.x));
+    TRY(conjugate_gradients(m, m->options.lambda * total_weight, report));
+    TRY(device_copy(m->dev, autocorrelation, m->cg.x, bytes(m, cube(m->cg.n))));
     return m->kernels->symmetrise(m->dev, m->options.size, autocorrelation);
 }

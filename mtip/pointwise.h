@@ -38,6 +38,12 @@ POINTWISE int64_t frequency(int64_t i, int64_t n)
     return i < (n + 1) / 2 ? i : i - n;
 }
 
+/* Index on a periodic axis of p elements of position k, -p <= k < p. */
+POINTWISE int64_t wrapped(int64_t k, int64_t p)
+{
+    return k < 0 ? k + p : k;
+}
+
 /* The Fourier amplitude that replaces F: the measured modulus with F's phase. */
 POINTWISE void modulus_project(real *re, real *im, real amplitude)
 {
@@ -114,6 +120,41 @@ POINTWISE real log_positive(real x)
         series = 2.0 / k + s2 * series;
     return (double)n * 0.69314718055994531 + (2 * s + s * s2 * series);
 #endif
+}
+
+/* The scalars of conjugate gradients, see kernels.h. */
+typedef struct cg_scalars {
+    double shift, limit; /* given: limit on |residual|^2 / |b|^2 */
+    double b2, r2;       /* |b|^2, |residual|^2 */
+    double curvature;    /* direction . product */
+    double ratio;        /* r2 over that of the iteration before */
+    int32_t iterations;
+    int32_t done;    /* the limit is met, or the curvature not positive */
+    uint32_t ticket; /* the backend's, 0 at the start */
+} cg_scalars;
+
+POINTWISE void cg_begin(cg_scalars *s, double b2, double r2)
+{
+    s->b2 = b2;
+    s->r2 = r2;
+    s->ratio = 0;
+    s->iterations = 0;
+    s->done = !(r2 > s->limit * b2);
+}
+
+/* Whether a step can be made. */
+POINTWISE bool cg_goes_on(const cg_scalars *s)
+{
+    return !s->done && s->curvature > 0;
+}
+
+/* After a step, with the new |residual|^2. */
+POINTWISE void cg_advance(cg_scalars *s, double r2)
+{
+    s->ratio = r2 / s->r2;
+    s->r2 = r2;
+    s->iterations++;
+    s->done = !(r2 > s->limit * s->b2);
 }
 
 typedef enum phase_step { PHASE_ER, PHASE_HIO, PHASE_RAAR } phase_step;

@@ -14,7 +14,7 @@ typedef struct fft fft;
 typedef enum fft_kind {
     FFT_FORWARD,      /* complex to complex, exp(-i..) */
     FFT_BACKWARD,     /* complex to complex, exp(+i..) */
-    FFT_REAL_FORWARD, /* real to half complex, exp(-i..) */
+    FFT_REAL_FORWARD, /* real to half complex, exp(-i..); its input is kept */
     FFT_REAL_BACKWARD /* half complex to real, exp(+i..); its input is destroyed */
 } fft_kind;
 

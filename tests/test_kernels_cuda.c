@@ -44,6 +44,7 @@ static void must(status result)
     }
 #define MATCH  match_kernels_of(dev, test.precision)
 #define VOLUME volume_kernels_of(dev, test.precision)
+#define CG     cg_kernels_of(dev, test.precision)
 #define PHASE  phase_kernels_of(dev, test.precision)
 
 static int64_t bytes_of(const pair *p)
@@ -300,21 +301,94 @@ static void moves_volumes(void **state)
     }
 }
 
-static void combines_volumes(void **state)
+static void scales_spectra(void **state)
 {
     (void)state;
     const int64_t n = 100003;
     pair x = reals(n, 1, -1, 1), y = reals(n, 2, 0, 1), half = reals(2 * n, 3, -1, 1);
-    double sums[2];
-    BOTH(VOLUME->combine(dev, n, 0.7, x.on[d], -0.3, y.on[d]))
-    SAME(y);
-    BOTH(VOLUME->dot(dev, n, x.on[d], y.on[d], &sums[d]))
-    check_values(1, &sums[CPU], &sums[GPU], either(1e-5, 1e-10), __LINE__);
     BOTH(VOLUME->scale_half(dev, n, x.on[d], half.on[d]))
     SAME(half);
     BOTH(VOLUME->real_spectrum(dev, n, half.on[d], 0.25, y.on[d]))
     SAME(y);
     FREE(x, y, half);
+}
+
+/* -- conjugate gradients -- */
+
+enum { CG_PAIRS = 9 };
+
+typedef struct cg_case {
+    pair pairs[CG_PAIRS];
+    cg_arrays on[2];
+} cg_case;
+
+static cg_case new_cg_case(int64_t n, int64_t p)
+{
+    const int64_t n3 = cube(n), p3 = cube(p);
+    const cg_scalars scalars = {.shift = 0.3, .limit = 1e-9, .ratio = 0.7};
+    cg_case c = {.pairs = {reals(n3, 1, -1, 1), reals(n3, 2, 0, 1), reals(n3, 3, -1, 1),
+                           reals(n3, 4, -1, 1), reals(n3, 5, -1, 1), reals(n3, 6, -1, 1),
+                           zeros(REALS, p3), reals(p3, 7, -1, 1),
+                           zeros(DOUBLES, 2 * cg_parts(n3))}};
+    for (int d = CPU; d <= GPU; d++) {
+        cg_arrays *a = &c.on[d];
+        *a = (cg_arrays){.n = n, .p = p, .b = c.pairs[0].on[d], .support = c.pairs[1].on[d]};
+        void **arrays[] = {&a->x, &a->residual, &a->direction, &a->product, &a->padded, &a->grid};
+        for (int i = 0; i < 6; i++)
+            *arrays[i] = c.pairs[2 + i].on[d];
+        a->parts = c.pairs[8].on[d];
+        must(device_alloc(test.dev[d], sizeof scalars, (void **)&a->scalars));
+        must(device_from_host(test.dev[d], a->scalars, &scalars, sizeof scalars));
+    }
+    return c;
+}
+
+static void free_cg_case(cg_case *c)
+{
+    free_pairs(c->pairs, CG_PAIRS);
+    for (int d = CPU; d <= GPU; d++)
+        device_free(test.dev[d], c->on[d].scalars);
+}
+
+static cg_scalars scalars_of(const cg_case *c, int d)
+{
+    cg_scalars s;
+    must(device_to_host(test.dev[d], &s, c->on[d].scalars, sizeof s));
+    return s;
+}
+
+static void check_scalars(const cg_case *c)
+{
+    const cg_scalars s[2] = {scalars_of(c, CPU), scalars_of(c, GPU)};
+    double values[2][4];
+    for (int d = CPU; d <= GPU; d++)
+        memcpy(values[d], &s[d].b2, sizeof values[d]);
+    for (int i = 0; i < 4; i++)
+        check_values(1, &values[CPU][i], &values[GPU][i], either(1e-5, 1e-10), __LINE__);
+    assert_int_equal(s[CPU].iterations, s[GPU].iterations);
+    assert_int_equal(s[CPU].done, s[GPU].done);
+}
+
+static void takes_steps(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {{5, 9}, {12, 24}, {41, 84}};
+    for (int i = 0; i < 3; i++) {
+        cg_case c = new_cg_case(sizes[i][0], sizes[i][1]);
+        BOTH(CG->direct(dev, &c.on[d]))
+        SAME(c.pairs[4]), SAME(c.pairs[6]);
+        BOTH(CG->product(dev, &c.on[d]))
+        SAME(c.pairs[5]);
+        BOTH(CG->start(dev, &c.on[d]))
+        SAME(c.pairs[3]);
+        check_scalars(&c);
+        const cg_scalars s = scalars_of(&c, GPU);
+        BOTH(CG->step(dev, &c.on[d]))
+        SAME(c.pairs[2]), SAME(c.pairs[3]);
+        check_scalars(&c);
+        assert_int_equal(scalars_of(&c, GPU).iterations, s.curvature > 0);
+        free_cg_case(&c);
+    }
 }
 
 /* -- phasing -- */
@@ -362,14 +436,15 @@ static void sums_have_the_same_bits_every_time(void **state)
     const device *dev = test.dev[GPU];
     const int64_t n = 300007;
     pair x = reals(n, 1, -1, 1), c = zeros(REALS, 500 * 500), again = zeros(REALS, 500 * 500);
-    double first, other;
-    must(VOLUME->dot(dev, n, x.on[GPU], x.on[GPU], &first));
+    cg_case sums = new_cg_case(41, 84);
+    must(CG->product(dev, &sums.on[GPU]));
+    const double first = scalars_of(&sums, GPU).curvature;
     must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500, c.on[GPU],
                                     500));
     double *expected = download(&c, GPU);
     for (int i = 0; i < 20; i++) {
-        must(VOLUME->dot(dev, n, x.on[GPU], x.on[GPU], &other));
-        assert_true(first == other);
+        must(CG->product(dev, &sums.on[GPU]));
+        assert_true(first == scalars_of(&sums, GPU).curvature);
         must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500,
                                         again.on[GPU], 500));
         double *found = download(&again, GPU);
@@ -377,6 +452,7 @@ static void sums_have_the_same_bits_every_time(void **state)
         free(found);
     }
     free(expected);
+    free_cg_case(&sums);
     FREE(x, c, again);
 }
 
@@ -388,7 +464,7 @@ static void nothing_is_no_work(void **state)
     BOTH(MATCH->multiply_transposed(dev, 0, 2, 5, x.on[d], 5, x.on[d], 5, x.on[d], 5))
     BOTH(MATCH->add_weights(dev, 0, 5, x.on[d], 5, x.on[d], x.on[d]))
     BOTH(MATCH->take_columns(dev, 5, 0, NULL, x.on[d], 1, x.on[d], 1))
-    BOTH(VOLUME->combine(dev, 0, 1, x.on[d], 1, x.on[d]))
+    BOTH(VOLUME->scale_half(dev, 0, x.on[d], x.on[d]))
     SAME_BITS(x);
     FREE(x);
 }
@@ -403,7 +479,8 @@ static int run_in(precision p)
         cmocka_unit_test(climbs_ladders),
         cmocka_unit_test(counts_in_fixed_point),
         cmocka_unit_test(moves_volumes),
-        cmocka_unit_test(combines_volumes),
+        cmocka_unit_test(scales_spectra),
+        cmocka_unit_test(takes_steps),
         cmocka_unit_test(projects_and_updates),
         cmocka_unit_test(cuts_supports),
         cmocka_unit_test(sums_have_the_same_bits_every_time),
