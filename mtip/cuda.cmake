@@ -2,7 +2,8 @@
 target_sources(stages PRIVATE kernels_cuda.cu)
 foreach(single 0 1)
   set(part stages_cuda_${single})
-  add_library(${part} OBJECT kernels_cuda_cg.cu kernels_cuda_match.cu kernels_cuda_volume.cu)
+  add_library(${part} OBJECT kernels_cuda_cg.cu kernels_cuda_images.cu
+    kernels_cuda_match.cu kernels_cuda_volume.cu)
   target_link_libraries(${part} PRIVATE mtip_flags CUDA::cudart)
   if(single)
     target_compile_definitions(${part} PRIVATE MTIP_SINGLE)

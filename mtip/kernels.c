@@ -13,6 +13,7 @@
     }
 
 CHOOSE(match)
+CHOOSE(image)
 CHOOSE(volume)
 CHOOSE(cg)
 CHOOSE(phase)

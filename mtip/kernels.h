@@ -9,7 +9,7 @@
 #define MTIP_KERNELS_H
 
 #include "core/device.h"
-#include "mtip/pointwise.h"
+#include "mtip/ladder.h"
 
 /* MATCH_EMC: Poisson likelihood, soft; MATCH_NCC: shell-whitened normalised correlation, hard;
    MATCH_L2: distance of raw intensities, hard (the negative control: it gets trapped). */
@@ -25,20 +25,6 @@ typedef struct operand_rule {
     double total;           /* subtracted from the bias (Poisson) */
 } operand_rule;
 
-/* What is remembered of a row of scores S_r that is seen in pieces, enough to choose the inverse
-   temperature beta whose posterior exp(beta S_r) / Z has a given entropy: the running maximum and,
-   for LADDER betas 1, 1/2, 1/4, .., the sums over r, with d = S_r - max,
-       z = sum exp(beta d),  u = sum d exp(beta d),  e = sum total_r exp(beta d).
-   Arrays of n_rows, in the memory of the device. */
-enum { LADDER = 24 };
-
-typedef struct ladder {
-    double *max;               /* [n_rows], start at -INFINITY */
-    int64_t *best;             /* [n_rows] the reference that has the maximum */
-    double (*sums)[LADDER][3]; /* [n_rows]: z, u, e */
-    double *beta, *log_z;      /* [n_rows]: the choice, for posterior */
-} ladder;
-
 #define WEIGHT_SCALE 0x1p40
 
 /* Slicing and matching. */
@@ -51,18 +37,15 @@ typedef struct match_kernels {
     /* rows[r][p] and bias[r] from slices[r][p], in place allowed; p < n_pixels, row stride n_pixels */
     status (*operand)(const device *dev, const operand_rule *rule, int64_t n_rows, int64_t n_pixels,
                       const void *slices, void *rows, void *bias);
-    /* c[m][n] (row stride ldc) = a[m][k] b[n][k]^T; deterministic for given shapes */
-    status (*multiply_transposed)(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                  int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
-    /* c[m][n] += a[k][m]^T b[k][n] */
-    status (*accumulate_product)(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                 int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
     /* scores[i][r] -= coefficient[i] * bias[r] */
     status (*subtract_bias)(const device *dev, int64_t n_rows, int64_t n, void *scores, int64_t ld,
                             const void *coefficient, const void *bias);
     /* Takes the scores of references first..first+n-1 into every row's ladder. */
     status (*ladder_add)(const device *dev, int64_t n_rows, int64_t n, const void *scores,
                          int64_t ld, int64_t first, const void *total, const ladder *state);
+    /* ladder_choose for every row; rows from n_images on belong to no reference. */
+    status (*choose)(const device *dev, int64_t n_rows, int64_t n_images, const ladder_rule *rule,
+                     const ladder *state);
     /* out[i][r] = exp(beta_i (S_ir - max_i) - log_z_i), or where beta_i < 0: 1 for the best of the
        row, 0 elsewhere. out may be scores. */
     status (*posterior)(const device *dev, int64_t n_rows, int64_t n, const void *scores,
@@ -84,6 +67,56 @@ typedef struct match_kernels {
     status (*divide_rows)(const device *dev, int64_t n_rows, int64_t n_pixels, const void *divisor,
                           void *rows);
 } match_kernels;
+
+/* Images in the memory of the device: reals, or halves (IEEE binary16), which hold whole numbers up
+   to HALF_LARGEST exactly. */
+typedef enum row_format { ROWS_REAL, ROWS_HALF } row_format;
+
+enum { HALF_LARGEST = 2048 };
+
+typedef struct image_rows {
+    row_format format;
+    int64_t n_rows, n_pixels;
+    int64_t
+        stride; /* of rows, at least n_pixels; a multiple of 8 for halves, which tensor cores like */
+    void *data;
+} image_rows;
+
+/* Bytes of a row. */
+static inline int64_t image_row_bytes(const image_rows *rows, precision p)
+{
+    return rows->format == ROWS_HALF ? 2 * rows->stride : real_bytes(p, rows->stride);
+}
+
+/* Rows first .. first+count-1. */
+static inline image_rows image_rows_part(const image_rows *all, precision p, int64_t first,
+                                         int64_t count)
+{
+    image_rows part = *all;
+    part.n_rows = count;
+    part.data = (char *)all->data + first * image_row_bytes(all, p);
+    return part;
+}
+
+/* Images and their products, over the first n pixels of every row. */
+typedef struct image_kernels {
+    /* ROWS_HALF is understood: tensor cores multiply them with the other factor as a sum of two
+       halves, 22 bits, and add up in single precision. */
+    bool halves;
+    /* rows = counts [n_rows][n_pixels] (floats on the device), or, with weights [n_pixels], their
+       products, each row divided by its norm */
+    status (*store)(const device *dev, const float *counts, const void *weights,
+                    const image_rows *rows);
+    /* sums[i] = sum_p rows[i][p], doubles */
+    status (*count)(const device *dev, const image_rows *rows, int64_t n, double *sums);
+    /* scores[i][r] (row stride ld) = sum_p rows[i][p] references[r][p]; deterministic for given
+       shapes */
+    status (*score)(const device *dev, const image_rows *rows, int64_t n, int64_t n_references,
+                    const void *references, void *scores, int64_t ld);
+    /* sums[r][p] += sum_i shares[i][r] (row stride ld, 0 .. 1) rows[i][p] */
+    status (*accumulate)(const device *dev, const image_rows *rows, int64_t n, int64_t n_references,
+                         const void *shares, int64_t ld, void *sums);
+} image_kernels;
 
 /* Volumes: merging's linear algebra and what phasing shares with it. */
 typedef struct volume_kernels {
@@ -160,6 +193,7 @@ typedef struct phase_kernels {
 
 /* The tables of a device in a precision. */
 const match_kernels *match_kernels_of(const device *dev, precision p);
+const image_kernels *image_kernels_of(const device *dev, precision p);
 const volume_kernels *volume_kernels_of(const device *dev, precision p);
 const cg_kernels *cg_kernels_of(const device *dev, precision p);
 const phase_kernels *phase_kernels_of(const device *dev, precision p);

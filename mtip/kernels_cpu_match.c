@@ -1,12 +1,9 @@
-/* kernels_cpu_match.c: slicing and matching on the CPU.  Images are worked on in blocks of
-   ROW_BLOCK rows with one BLAS thread each, so that a row's result depends neither on the other
-   rows nor on the number of threads. */
+/* kernels_cpu_match.c: slicing and matching on the CPU. */
 #include "mtip/kernels.h"
 
-#include <cblas.h>
 #include <stdlib.h>
 
-enum { ROW_BLOCK = 32, COLUMN_BLOCK = 128 };
+enum { COLUMN_BLOCK = 128 };
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -109,44 +106,6 @@ static status operand(const device *dev, const operand_rule *rule, int64_t n_row
     return STATUS_OK;
 }
 
-/* A matrix product has the parameters that BLAS gives it. NOLINTBEGIN(readability-function-size) */
-static void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k,
-                 const real *a, int64_t lda, const real *b, int64_t ldb, real beta, real *c,
-                 int64_t ldc)
-{
-#ifdef MTIP_SINGLE
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
-                (int)ldc);
-#else
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
-                (int)ldc);
-#endif
-}
-
-static status multiply_transposed(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                  int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
-{
-    openblas_set_num_threads(1);
-#pragma omp parallel for num_threads(device_threads(dev)) schedule(dynamic)
-    for (int64_t i = 0; i < m; i += ROW_BLOCK)
-        gemm(CblasNoTrans, CblasTrans, smaller(ROW_BLOCK, m - i), n, k, (const real *)a + i * lda,
-             lda, b, ldb, 0, (real *)c + i * ldc, ldc);
-    return STATUS_OK;
-}
-
-static status accumulate_product(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                 int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
-{
-    openblas_set_num_threads(1);
-#pragma omp parallel for num_threads(device_threads(dev)) schedule(dynamic)
-    for (int64_t i = 0; i < m; i += COLUMN_BLOCK)
-        gemm(CblasTrans, CblasNoTrans, smaller(COLUMN_BLOCK, m - i), n, k, (const real *)a + i, lda,
-             b, ldb, 1, (real *)c + i * ldc, ldc);
-    return STATUS_OK;
-}
-
-/* NOLINTEND(readability-function-size) */
-
 static status subtract_bias(const device *dev, int64_t n_rows, int64_t n, void *scores, int64_t ld,
                             const void *coefficient, const void *bias)
 {
@@ -221,6 +180,18 @@ static status ladder_add(const device *dev, int64_t n_rows, int64_t n, const voi
             beta /= 2;
         }
     }
+    return STATUS_OK;
+}
+
+static status choose(const device *dev, int64_t n_rows, int64_t n_images, const ladder_rule *rule,
+                     const ladder *state)
+{
+#pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
+    for (int64_t i = 0; i < n_rows; i++)
+        if (i < n_images)
+            ladder_choose(state, rule, i);
+        else
+            ladder_leave(state, i);
     return STATUS_OK;
 }
 
@@ -325,7 +296,6 @@ static status divide_rows(const device *dev, int64_t n_rows, int64_t n_pixels, c
 
 extern const match_kernels PRECISE(match_kernels_cpu);
 const match_kernels PRECISE(match_kernels_cpu) = {
-    rotate,        complex_from_real, operand,     multiply_transposed, accumulate_product,
-    subtract_bias, ladder_add,        posterior,   add_weights,         take_columns,
-    add_fixed,     from_fixed,        spread_rows, divide_rows,
+    rotate,      complex_from_real, operand,   subtract_bias, ladder_add,  choose,      posterior,
+    add_weights, take_columns,      add_fixed, from_fixed,    spread_rows, divide_rows,
 };

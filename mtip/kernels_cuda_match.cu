@@ -1,8 +1,6 @@
 /* kernels_cuda_match.cu: slicing and matching on a GPU. */
 #include "mtip/kernels_cuda.h"
 
-#include <cublas_v2.h>
-
 static __global__ void rotate_points(int64_t n_pixels, const double *rotations, const real *s,
                                      real *x, real *y, real *z)
 {
@@ -87,45 +85,6 @@ static status operand(const device *dev, const operand_rule *rule, int64_t n_row
     const void *whitening = rule->method == MATCH_NCC ? rule->whitening : NULL;
     return launch(dev, grid, block, operand_linear, rule->correction, whitening, n_pixels, slices,
                   rows, bias);
-}
-
-/* Column-major as cuBLAS wants it: c[n][m] = op(a) op(b) + beta c. */
-static status gemm(const device *dev, cublasOperation_t op_a, cublasOperation_t op_b,
-                   const int64_t size[3], const void *a, int64_t lda, const void *b, int64_t ldb,
-                   real beta, void *c, int64_t ldc)
-{
-    const real one = 1;
-    void *handle;
-    int before;
-    if (size[0] == 0 || size[1] == 0) return STATUS_OK;
-    TRY(blas_handle(dev, &handle));
-    TRY(cuda_enter(device_ordinal(dev), &before));
-#ifdef MTIP_SINGLE
-    cublasStatus_t result = cublasSgemm_64(
-#else
-    cublasStatus_t result = cublasDgemm_64(
-#endif
-        (cublasHandle_t)handle, op_a, op_b, size[0], size[1], size[2], &one, (const real *)a, lda,
-        (const real *)b, ldb, &beta, (real *)c, ldc);
-    cuda_leave(device_ordinal(dev), before);
-    if (result == CUBLAS_STATUS_SUCCESS) return STATUS_OK;
-    FAIL(result == CUBLAS_STATUS_ALLOC_FAILED ? STATUS_RESOURCE : STATUS_INTERNAL,
-         "GPU: a product of %lld x %lld by %lld fails: %s", (long long)size[0], (long long)size[1],
-         (long long)size[2], cublasGetStatusName(result));
-}
-
-static status multiply_transposed(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                  int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
-{
-    const int64_t size[3] = {n, m, k};
-    return gemm(dev, CUBLAS_OP_T, CUBLAS_OP_N, size, b, ldb, a, lda, 0, c, ldc);
-}
-
-static status accumulate_product(const device *dev, int64_t m, int64_t n, int64_t k, const void *a,
-                                 int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
-{
-    const int64_t size[3] = {n, m, k};
-    return gemm(dev, CUBLAS_OP_N, CUBLAS_OP_T, size, b, ldb, a, lda, 1, c, ldc);
 }
 
 static __global__ void take_bias(int64_t n, real *scores, int64_t ld, const real *coefficient,
@@ -243,6 +202,22 @@ static status ladder_add(const device *dev, int64_t n_rows, int64_t n, const voi
                   total, *state);
 }
 
+static __global__ void choose_rows(int64_t n_rows, int64_t n_images, ladder_rule rule, ladder state)
+{
+    const int64_t i = element();
+    if (i < n_images)
+        ladder_choose(&state, &rule, i);
+    else if (i < n_rows)
+        ladder_leave(&state, i);
+}
+
+static status choose(const device *dev, int64_t n_rows, int64_t n_images, const ladder_rule *rule,
+                     const ladder *state)
+{
+    return launch(dev, grid_of(n_rows), dim3(THREADS), choose_rows, n_rows, n_images, *rule,
+                  *state);
+}
+
 static __global__ void posterior_rows(int64_t n, const real *scores, int64_t ld, int64_t first,
                                       ladder state, real *out, int64_t ld_out)
 {
@@ -355,7 +330,6 @@ static status divide_rows(const device *dev, int64_t n_rows, int64_t n_pixels, c
 
 extern "C" const match_kernels PRECISE(match_kernels_cuda);
 extern "C" const match_kernels PRECISE(match_kernels_cuda) = {
-    rotate,        complex_from_real, operand,     multiply_transposed, accumulate_product,
-    subtract_bias, ladder_add,        posterior,   add_weights,         take_columns,
-    add_fixed,     from_fixed,        spread_rows, divide_rows,
+    rotate,      complex_from_real, operand,   subtract_bias, ladder_add,  choose,      posterior,
+    add_weights, take_columns,      add_fixed, from_fixed,    spread_rows, divide_rows,
 };

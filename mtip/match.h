@@ -39,6 +39,8 @@ typedef struct match_options {
     double floor;     /* smallest slice value, in photons */
     int64_t n_images; /* of this rank; any number, 0 too */
     int64_t n_pixels; /* row length of images and slices */
+    bool halves;      /* MATCH_EMC on a GPU, single precision, counts that allow it: images as
+                         halves and products on tensor cores (kernels.h) */
 } match_options;
 
 /* Per-pixel constants, host arrays of n_pixels (not kept). */
@@ -77,6 +79,9 @@ status match_add(match *m, int64_t first, int64_t count, void *slices);
 status match_decide(match *m, double perplexity);
 /* Instead of scores: image k belongs to reference best[k], host [n_images]. */
 status match_assign(match *m, const int64_t *best);
+
+/* counts[k] = sum of image k over its first n_pixels_used pixels, host [n_images]. */
+status match_counts(match *m, int64_t n_pixels_used, double *counts);
 
 void match_get_images(const match *m, match_images *images);
 bool match_keeps_scores(const match *m);

@@ -82,6 +82,7 @@ SECTION(match, "orientations from comparing images with slices")
 WORD(match, method,                          "emc: posterior over all references, Poisson likelihood; ncc, l2: the best reference only",
      CONFIG_METHOD_EMC, CONFIG_METHOD_NCC, CONFIG_METHOD_L2)
 REAL(match, memory,               1024,      1, 1e7, "MB", "of a rank for scores kept between two passes; beyond it they are computed again")
+BOOL(match, tensor_cores,         true,      "on a GPU in single precision, products of counts up to 2048 with sums of two half-precision numbers")
 REAL(match, perplexity_start,     0.05,      1e-9, 1, "", "effective number of references of an image at the start, as a fraction of all")
 REAL(match, perplexity_end,       1.5,       1, 1e9, "references", "the same at the end, as a number")
 REAL(match, anneal,               0.7,       0, 1, "", "fraction of the generations over which the perplexity falls")

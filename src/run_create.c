@@ -59,7 +59,8 @@ static status create_match(run *r)
                                    .memory = (int64_t)(r->cfg->match.memory * 1e6),
                                    .floor = slice_floor * mean,
                                    .n_images = set->n_local,
-                                   .n_pixels = set->n_pixels};
+                                   .n_pixels = set->n_pixels,
+                                   .halves = r->cfg->match.tensor_cores};
     const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
     status result = match_create(r->dev, &options, &pixels, set->counts, &r->match);
     free(whitening);
@@ -90,22 +91,15 @@ static status create_stages(run *r)
     return device_zero(r->dev, r->merged, bytes(r, volume(r)));
 }
 
-static double counts_of(const images *set, int64_t local, int64_t n_used)
-{
-    double sum = 0;
-    for (int64_t p = 0; p < n_used; p++)
-        sum += (double)set->counts[local * set->n_pixels + p];
-    return sum;
-}
-
 /* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all.
    Collective. */
 status run_update_fluence(run *r, const double *expected)
 {
     const images *set = r->set;
-    for (int64_t k = 0; k < set->n_local; k++)
-        r->fluence[set->first + k] =
-            counts_of(set, k, r->n_used) / (expected ? fmax(expected[k], 1e-300) : 1);
+    double *mine = r->fluence + set->first;
+    TRY(comm_agree(r->comm, match_counts(r->match, r->n_used, mine)));
+    for (int64_t k = 0; k < set->n_local && expected; k++)
+        mine[k] /= fmax(expected[k], 1e-300);
     TRY(comm_share(r->comm, r->fluence, set->per_rank, COMM_DOUBLE));
     double mean = 0;
     for (int64_t k = 0; k < set->n; k++)

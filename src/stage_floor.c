@@ -66,14 +66,15 @@ static double now(void)
 static status measure(const device *dev, precision p, int64_t n, char *memory, machine_rates *rates)
 {
     const int64_t matrix = n * n * (int64_t)real_size(p);
+    const image_rows rows = {ROWS_REAL, n, n, n, memory};
     for (int i = 0; i < 4; i++) {
         TRY(device_synchronize(dev));
         const double start = now();
         TRY(device_copy(dev, memory + matrix, memory, matrix));
         TRY(device_synchronize(dev));
         const double middle = now();
-        TRY(match_kernels_of(dev, p)->multiply_transposed(dev, n, n, n, memory, n, memory + matrix,
-                                                          n, memory + 2 * matrix, n));
+        TRY(image_kernels_of(dev, p)->score(dev, &rows, n, n, memory + matrix, memory + 2 * matrix,
+                                            n));
         TRY(device_synchronize(dev));
         rates->bytes = fmax(rates->bytes, 2 * (double)matrix / (middle - start));
         rates->operations = fmax(rates->operations, 2 * voxels(n) / (now() - middle));

@@ -43,6 +43,7 @@ static void must(status result)
         must(call);                      \
     }
 #define MATCH  match_kernels_of(dev, test.precision)
+#define IMAGE  image_kernels_of(dev, test.precision)
 #define VOLUME volume_kernels_of(dev, test.precision)
 #define CG     cg_kernels_of(dev, test.precision)
 #define PHASE  phase_kernels_of(dev, test.precision)
@@ -209,22 +210,68 @@ static void makes_operands(void **state)
     FREE(correction, offset, whitening);
 }
 
+/* Enough images for several pieces. */
+enum { IMAGES = 16500, PADDED = 336 };
+
+/* Counts as rows of a format on both devices; the CPU has reals alone. */
+static void store_rows(const pair *counts, const pair *weights, row_format format, pair *data,
+                       image_rows rows[2])
+{
+    for (int d = CPU; d <= GPU; d++) {
+        const device *dev = test.dev[d];
+        rows[d] = (image_rows){d == GPU ? format : ROWS_REAL, IMAGES, PIXELS, PADDED, data->on[d]};
+        must(IMAGE->store(dev, counts->on[d], weights ? weights->on[d] : NULL, &rows[d]));
+    }
+}
+
+static pair new_counts(void)
+{
+    double *values = uniform(IMAGES * PIXELS, 1, 0, 50);
+    for (int64_t i = 0; i < IMAGES * PIXELS; i++)
+        ((float *)values)[i] = i % 7 ? floorf((float)values[i]) : HALF_LARGEST - 1;
+    pair p = new_pair(DOUBLES, IMAGES * PIXELS / 2 + 1, values);
+    free(values);
+    return p;
+}
+
+static void multiplies_as(row_format format)
+{
+    pair counts = new_counts(), data = zeros(DOUBLES, IMAGES * PADDED),
+         references = reals(REFERENCES * 305, 2, -1, 1), c = reals(IMAGES * STRIDE, 3, 0, 1),
+         coefficient = reals(IMAGES, 4, 0, 2), bias = reals(REFERENCES, 5, -1, 1),
+         sum = reals(REFERENCES * 301, 6, -1, 1), totals = zeros(DOUBLES, IMAGES);
+    image_rows rows[2];
+    store_rows(&counts, NULL, format, &data, rows);
+    BOTH(IMAGE->count(dev, &rows[d], 301, totals.on[d]))
+    SAME_BITS(totals);
+    BOTH(IMAGE->accumulate(dev, &rows[d], 301, REFERENCES, c.on[d], STRIDE, sum.on[d]))
+    SAME(sum);
+    BOTH(IMAGE->score(dev, &rows[d], 305, REFERENCES, references.on[d], c.on[d], STRIDE))
+    SAME(c);
+    BOTH(MATCH->subtract_bias(dev, IMAGES, REFERENCES, c.on[d], STRIDE, coefficient.on[d],
+                              bias.on[d]))
+    SAME(c);
+    FREE(counts, data, references, c, coefficient, bias, sum, totals);
+}
+
 static void multiplies(void **state)
 {
     (void)state;
-    pair a = reals(ROWS * STRIDE, 1, -1, 1), b = reals(REFERENCES * STRIDE, 2, -1, 1),
-         c = reals(ROWS * PIXELS, 3, -1, 1), coefficient = reals(ROWS, 4, 0, 2),
-         bias = reals(REFERENCES, 5, -1, 1), sum = reals(REFERENCES * PIXELS, 6, -1, 1);
-    BOTH(MATCH->multiply_transposed(dev, ROWS, REFERENCES, 305, a.on[d], STRIDE, b.on[d], STRIDE,
-                                    c.on[d], PIXELS))
-    SAME(c);
-    BOTH(
-        MATCH->subtract_bias(dev, ROWS, REFERENCES, c.on[d], PIXELS, coefficient.on[d], bias.on[d]))
-    SAME(c);
-    BOTH(MATCH->accumulate_product(dev, REFERENCES, 301, ROWS, a.on[d], STRIDE, c.on[d], PIXELS,
-                                   sum.on[d], PIXELS))
-    SAME(sum);
-    FREE(a, b, c, coefficient, bias, sum);
+    const device *dev = test.dev[GPU];
+    multiplies_as(ROWS_REAL);
+    assert_true(IMAGE->halves == (test.precision == PRECISION_SINGLE));
+    if (IMAGE->halves) multiplies_as(ROWS_HALF);
+}
+
+static void weighs_and_normalises(void **state)
+{
+    (void)state;
+    pair counts = new_counts(), weights = reals(PIXELS, 2, 0, 1),
+         data = zeros(REALS, IMAGES * PADDED);
+    image_rows rows[2];
+    store_rows(&counts, &weights, ROWS_REAL, &data, rows);
+    SAME(data);
+    FREE(counts, weights, data);
 }
 
 /* Sums that come from two pieces of the rows, the second with larger maxima in some. */
@@ -234,25 +281,29 @@ static void climbs_ladders(void **state)
     pair scores = reals(ROWS * STRIDE, 1, -40, 0), total = reals(REFERENCES, 2, .5, 2),
          max = same(ROWS, -INFINITY), best = zeros(INTEGERS, ROWS),
          sums = zeros(DOUBLES, ROWS * LADDER * 3), out = zeros(REALS, ROWS * STRIDE);
-    double *betas = uniform(ROWS, 3, 1e-3, 1), *logs = uniform(ROWS, 4, 0, 3);
-    for (int i = 0; i < ROWS; i += 5)
-        betas[i] = -1;
-    pair beta = new_pair(DOUBLES, ROWS, betas), log_z = new_pair(DOUBLES, ROWS, logs);
+    pair beta = zeros(DOUBLES, ROWS), log_z = zeros(DOUBLES, ROWS), entropy = zeros(DOUBLES, ROWS),
+         expected = zeros(DOUBLES, ROWS);
     for (int piece = 0; piece < 2; piece++) {
         const int64_t first = piece ? 150 : 0, n = piece ? REFERENCES - 150 : 150,
                       skip = first * (int64_t)real_size(test.precision);
         BOTH(MATCH->ladder_add(dev, ROWS, n, (char *)scores.on[d] + skip, STRIDE, first,
                                (char *)total.on[d] + skip,
-                               &(ladder){max.on[d], best.on[d], sums.on[d], NULL, NULL}))
+                               &(ladder){.max = max.on[d], .best = best.on[d], .sums = sums.on[d]}))
         SAME_BITS(max), SAME_BITS(best), SAME(sums);
     }
-    BOTH(MATCH->posterior(dev, ROWS, REFERENCES, scores.on[d], STRIDE, 0,
-                          &(ladder){max.on[d], best.on[d], sums.on[d], beta.on[d], log_z.on[d]},
-                          out.on[d], STRIDE))
-    SAME(out);
-    FREE(scores, total, max, best, sums, out, beta, log_z);
-    free(betas);
-    free(logs);
+    for (int hard = 0; hard < 2; hard++) {
+        const ladder_rule rule = {hard, log(5), 0.25};
+        ladder l[2];
+        for (int d = CPU; d <= GPU; d++)
+            l[d] = (ladder){max.on[d],   best.on[d],    sums.on[d],    beta.on[d],
+                            log_z.on[d], entropy.on[d], expected.on[d]};
+        BOTH(MATCH->choose(dev, ROWS, ROWS - 3, &rule, &l[d]))
+        SAME(beta), SAME(log_z), SAME(entropy), SAME(expected), SAME_BITS(best);
+        BOTH(MATCH->posterior(dev, ROWS, REFERENCES, scores.on[d], STRIDE, 0, &l[d], out.on[d],
+                              STRIDE))
+        SAME(out);
+    }
+    FREE(scores, total, max, best, sums, out, beta, log_z, entropy, expected);
 }
 
 static void counts_in_fixed_point(void **state)
@@ -439,14 +490,13 @@ static void sums_have_the_same_bits_every_time(void **state)
     cg_case sums = new_cg_case(41, 84);
     must(CG->product(dev, &sums.on[GPU]));
     const double first = scalars_of(&sums, GPU).curvature;
-    must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500, c.on[GPU],
-                                    500));
+    const image_rows rows = {ROWS_REAL, 500, 500, 500, x.on[GPU]};
+    must(IMAGE->score(dev, &rows, 500, 500, x.on[GPU], c.on[GPU], 500));
     double *expected = download(&c, GPU);
     for (int i = 0; i < 20; i++) {
         must(CG->product(dev, &sums.on[GPU]));
         assert_true(first == scalars_of(&sums, GPU).curvature);
-        must(MATCH->multiply_transposed(dev, 500, 500, 500, x.on[GPU], 500, x.on[GPU], 500,
-                                        again.on[GPU], 500));
+        must(IMAGE->score(dev, &rows, 500, 500, x.on[GPU], again.on[GPU], 500));
         double *found = download(&again, GPU);
         assert_memory_equal(found, expected, 500 * 500 * sizeof(double));
         free(found);
@@ -461,7 +511,7 @@ static void nothing_is_no_work(void **state)
     (void)state;
     pair x = reals(10, 1, -1, 1);
     BOTH(MATCH->rotate(dev, 0, NULL, 5, x.on[d], (void *const[3]){x.on[d], x.on[d], x.on[d]}))
-    BOTH(MATCH->multiply_transposed(dev, 0, 2, 5, x.on[d], 5, x.on[d], 5, x.on[d], 5))
+    BOTH(IMAGE->score(dev, &(image_rows){ROWS_REAL, 0, 5, 5, x.on[d]}, 5, 2, x.on[d], x.on[d], 5))
     BOTH(MATCH->add_weights(dev, 0, 5, x.on[d], 5, x.on[d], x.on[d]))
     BOTH(MATCH->take_columns(dev, 5, 0, NULL, x.on[d], 1, x.on[d], 1))
     BOTH(VOLUME->scale_half(dev, 0, x.on[d], x.on[d]))
@@ -476,6 +526,7 @@ static int run_in(precision p)
         cmocka_unit_test(widens_and_spreads),
         cmocka_unit_test(makes_operands),
         cmocka_unit_test(multiplies),
+        cmocka_unit_test(weighs_and_normalises),
         cmocka_unit_test(climbs_ladders),
         cmocka_unit_test(counts_in_fixed_point),
         cmocka_unit_test(moves_volumes),
