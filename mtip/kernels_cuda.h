@@ -20,7 +20,7 @@ extern "C" {
 enum { THREADS = 256, WARP = 32 };
 
 /* Arrays that live from one call to the next of the same slot. */
-enum scratch_slot { SCRATCH_UPLOAD, SCRATCH_SUMS, SCRATCH_HALVES, SCRATCH_SLOTS };
+enum scratch_slot { SCRATCH_UPLOAD, SCRATCH_SUMS, SCRATCH_HALVES, SCRATCH_PRODUCT, SCRATCH_SLOTS };
 
 /* At least `bytes` of device memory, the same until a call asks for more. */
 status scratch(const device *dev, scratch_slot slot, int64_t bytes, void **memory);

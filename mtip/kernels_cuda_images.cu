@@ -112,32 +112,34 @@ static status gemm(const device *dev, const product *p)
          (long long)p->k, cublasGetStatusName(result));
 }
 
-/* high[i][j] + low[i][j] = scale * in[i][j] to 22 bits; a block per row and THREADS columns. */
+/* What tensor cores want numbers of halves and of singles in a row to be a multiple of. */
+static int64_t padded(int64_t n)
+{
+    return divide_up(n, 8) * 8;
+}
+
+/* high[i][j] + low[i][j] = scale * in[i][j] to 22 bits, zeros beyond n; a block per row and THREADS
+   columns. */
 static __global__ void split_rows(int64_t n, real scale, const real *in, int64_t ld, int64_t stride,
                                   __half *high, __half *low)
 {
     const int64_t j = column(), at = blockIdx.x * stride + j;
-    if (j >= n) return;
-    const float value = (float)(scale * in[blockIdx.x * ld + j]);
+    if (j >= stride) return;
+    const float value = j < n ? (float)(scale * in[blockIdx.x * ld + j]) : 0;
     const __half top = __float2half(value);
     high[at] = top;
     low[at] = __float2half(value - __half2float(top));
 }
 
-static int64_t half_stride(int64_t n)
-{
-    return divide_up(n, 8) * 8;
-}
-
-/* Two arrays of rows of half_stride(n), one after the other. */
+/* Two arrays of rows of padded(n), one after the other. */
 static status split(const device *dev, int64_t n_rows, int64_t n, double scale, const void *in,
                     int64_t ld, void *halves[2])
 {
-    const int64_t stride = half_stride(n);
+    const int64_t stride = padded(n);
     TRY(scratch(dev, SCRATCH_HALVES, 2 * n_rows * stride * (int64_t)sizeof(__half), &halves[0]));
     halves[1] = (__half *)halves[0] + n_rows * stride;
-    return launch(dev, grid_of_rows(n_rows, n), dim3(THREADS), split_rows, n, (real)scale, in, ld,
-                  stride, halves[0], halves[1]);
+    return launch(dev, grid_of_rows(n_rows, stride), dim3(THREADS), split_rows, n, (real)scale, in,
+                  ld, stride, halves[0], halves[1]);
 }
 
 static status score(const device *dev, const image_rows *rows, int64_t n, int64_t n_references,
@@ -152,7 +154,7 @@ static status score(const device *dev, const image_rows *rows, int64_t n, int64_
     void *halves[2];
     TRY(split(dev, n_references, n, 1, references, n, halves));
     p.type = CUDA_R_16F;
-    p.lda = half_stride(n);
+    p.k = p.lda = padded(n);       /* whatever images have there, references have zeros */
     for (int i = 1; i >= 0; i--) { /* the small part first */
         p.a = halves[i];
         TRY(gemm(dev, &p));
@@ -161,10 +163,35 @@ static status score(const device *dev, const image_rows *rows, int64_t n, int64_
     return STATUS_OK;
 }
 
+static __global__ void add_rows(int64_t n, const real *in, int64_t stride, real *sums)
+{
+    const int64_t p = column();
+    if (p < n) sums[blockIdx.x * n + p] += in[blockIdx.x * stride + p];
+}
+
 /* Shares are scaled into the range where halves have all their bits. Tensor cores cut what they
    add up; between pieces of HALF_ROWS images it is rounded. */
 static const double half_scale = 0x1p14;
 enum { HALF_ROWS = 16384 };
+
+static status accumulate_halves(const device *dev, const image_rows *rows, product p,
+                                const real *shares, int64_t ld)
+{
+    void *halves[2];
+    p.type = CUDA_R_16F;
+    p.alpha = (real)(1 / half_scale);
+    p.ldb = padded(p.n);
+    for (int64_t first = 0; first < rows->n_rows; first += HALF_ROWS) {
+        p.k = rows->n_rows - first < HALF_ROWS ? rows->n_rows - first : HALF_ROWS;
+        p.a = (const __half *)rows->data + first * rows->stride;
+        TRY(split(dev, p.k, p.n, half_scale, shares + first * ld, ld, halves));
+        for (int i = 1; i >= 0; i--) {
+            p.b = halves[i];
+            TRY(gemm(dev, &p));
+        }
+    }
+    return STATUS_OK;
+}
 
 static status accumulate(const device *dev, const image_rows *rows, int64_t n, int64_t n_references,
                          const void *shares, int64_t ld, void *sums)
@@ -184,21 +211,13 @@ static status accumulate(const device *dev, const image_rows *rows, int64_t n, i
                  sums,
                  n};
     if (rows->format == ROWS_REAL) return gemm(dev, &p);
-    p.type = CUDA_R_16F;
-    p.alpha = (real)(1 / half_scale);
-    p.ldb = half_stride(n_references);
-    for (int64_t first = 0; first < rows->n_rows; first += HALF_ROWS) {
-        void *halves[2];
-        p.k = rows->n_rows - first < HALF_ROWS ? rows->n_rows - first : HALF_ROWS;
-        p.a = (const __half *)rows->data + first * rows->stride;
-        TRY(split(dev, p.k, n_references, half_scale, (const real *)shares + first * ld, ld,
-                  halves));
-        for (int i = 1; i >= 0; i--) {
-            p.b = halves[i];
-            TRY(gemm(dev, &p));
-        }
-    }
-    return STATUS_OK;
+    const int64_t bytes = n_references * padded(n) * (int64_t)sizeof(real);
+    p.m = p.ldc = padded(n); /* more pixels than asked for, to be left out */
+    TRY(scratch(dev, SCRATCH_PRODUCT, bytes, &p.c));
+    TRY(device_zero(dev, p.c, bytes));
+    TRY(accumulate_halves(dev, rows, p, (const real *)shares, ld));
+    return launch(dev, grid_of_rows(n_references, n), dim3(THREADS), add_rows, n, p.c, padded(n),
+                  sums);
 }
 
 extern "C" const image_kernels PRECISE(image_kernels_cuda);

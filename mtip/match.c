@@ -18,7 +18,8 @@ struct match {
     void *fluence, *coefficient;           /* device [n_rows] */
     double *counts;                        /* device [n_rows] */
     ladder state;                          /* device */
-    void *scores; /* device [n_rows][n_references] or [n_rows][max_batch] */
+    void *scores; /* device [n_rows][stride]: of all references if keep, else of a batch */
+    int64_t stride;
     int64_t scores_capacity;
     bool keep;
     void *posterior, *active; /* device [n_rows][max_batch] */
@@ -38,6 +39,12 @@ enum { UPLOAD_ROWS = 4096 };
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Numbers from row to row of arrays of n columns: whole sectors of memory. */
+static int64_t row_stride(int64_t n)
+{
+    return (n + 31) / 32 * 32;
 }
 
 static int64_t bytes_of(const match *m, int64_t n)
@@ -82,10 +89,11 @@ static status store_images(match *m, const float *counts, const void *weights, i
 /* Whether all are whole numbers that halves hold. */
 static bool fit_halves(const float *counts, int64_t n)
 {
-    bool fit = true;
-    for (int64_t i = 0; i < n; i++)
-        fit &= counts[i] >= 0 && counts[i] <= HALF_LARGEST && counts[i] == (float)(int)counts[i];
-    return fit;
+    int misfit = 0;
+    for (int64_t i = 0; i < n; i++) /* branch free, so that it vectorises */
+        misfit |=
+            !(counts[i] >= 0) | !(counts[i] <= HALF_LARGEST) | (counts[i] != (float)(int)counts[i]);
+    return !misfit;
 }
 
 /* The images as counts for the tomograms, and as what the scores are made of. */
@@ -246,10 +254,10 @@ status match_begin(match *m, int64_t n_references, int64_t max_batch, int64_t n_
              (long long)m->options.n_pixels);
     m->n_references = n_references;
     m->n_used = n_pixels_used;
-    m->max_batch = max_batch;
-    m->keep = bytes_of(m, m->n_rows * n_references) <= m->options.memory;
-    TRY(reserve(m, &m->scores, &m->scores_capacity,
-                m->n_rows * (m->keep ? n_references : max_batch)));
+    m->max_batch = max_batch = row_stride(max_batch);
+    m->keep = bytes_of(m, m->n_rows * row_stride(n_references)) <= m->options.memory;
+    m->stride = m->keep ? row_stride(n_references) : max_batch;
+    TRY(reserve(m, &m->scores, &m->scores_capacity, m->n_rows * m->stride));
     TRY(reserve_batch(m, max_batch));
     m->total = 0;
     for (int64_t p = 0; p < n_pixels_used; p++)
@@ -277,7 +285,7 @@ status match_set_fluence(match *m, const double *fluence)
 /* Where the scores of the batch that starts at `first` stand, and their row stride. */
 static void *batch_scores(const match *m, int64_t first, int64_t *ld)
 {
-    *ld = m->keep ? m->n_references : m->max_batch;
+    *ld = m->stride;
     return m->keep ? (char *)m->scores + bytes_of(m, first) : m->scores;
 }
 
