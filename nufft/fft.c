@@ -49,6 +49,11 @@ status fft_run(const fft *plan, void *in, void *out)
     return plan->table->run(plan->state, in, out);
 }
 
+int64_t fft_bytes(const fft *plan)
+{
+    return plan->table->bytes(plan->state);
+}
+
 void fft_destroy(fft *plan)
 {
     if (!plan) return;

@@ -23,6 +23,8 @@ typedef enum fft_kind {
 status fft_create(const device *dev, precision p, fft_kind kind, int dim, const int64_t size[],
                   int64_t batch, bool in_place, fft **plan);
 status fft_run(const fft *plan, void *in, void *out);
+/* Of work memory that the plan keeps on the device. */
+int64_t fft_bytes(const fft *plan);
 /* Accepts NULL. */
 void fft_destroy(fft *plan);
 

@@ -12,6 +12,7 @@ typedef struct fft_cuda {
     int ordinal;
     fft_kind kind;
     precision precision;
+    size_t bytes; /* of cuFFT's work area */
 } fft_cuda;
 
 static status cufft_status(cufftResult result)
@@ -44,7 +45,6 @@ static void destroy(void *state)
 static status make(fft_cuda *f, const fft_problem *p, void *stream)
 {
     long long size[3], plane = 1, half_plane = 1;
-    size_t bytes = 0;
     for (int d = 0; d < p->dim; d++) {
         size[d] = p->size[p->dim - 1 - d];
         plane *= p->size[d];
@@ -55,7 +55,7 @@ static status make(fft_cuda *f, const fft_problem *p, void *stream)
     f->planned = true;
     TRY(cufft_status(cufftMakePlanMany64(
         f->plan, p->dim, size, NULL, 1, backward ? half_plane : plane, NULL, 1,
-        forward ? half_plane : plane, type_of(p->kind, p->precision), p->batch, &bytes)));
+        forward ? half_plane : plane, type_of(p->kind, p->precision), p->batch, &f->bytes)));
     return cufft_status(cufftSetStream(f->plan, (cudaStream_t)stream));
 }
 
@@ -103,4 +103,9 @@ static status run(const void *state, void *in, void *out)
     return result;
 }
 
-const fft_table fft_table_cuda = {create, run, destroy};
+static int64_t bytes(const void *state)
+{
+    return (int64_t)((const fft_cuda *)state)->bytes;
+}
+
+const fft_table fft_table_cuda = {create, run, destroy, bytes};

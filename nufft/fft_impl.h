@@ -17,6 +17,7 @@ typedef struct fft_table {
     status (*create)(const device *dev, const fft_problem *problem, void **state);
     status (*run)(const void *state, void *in, void *out);
     void (*destroy)(void *state); /* accepts NULL */
+    int64_t (*bytes)(const void *state);
 } fft_table;
 
 extern const fft_table fft_table_cpu;

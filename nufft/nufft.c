@@ -13,6 +13,8 @@
 
 #include "nufft/fft.h"
 
+enum { STAGES = 3 }; /* of a call, at most */
+
 struct nufft {
     nufft_setup setup;
     const nufft_backend *backend;
@@ -21,9 +23,9 @@ struct nufft {
     nufft_info info;
     bool timed;
     nufft_times times;
-    device_mark marks[4]; /* the beginning of a call and the ends of its stages */
-    double *stages[3];    /* of times */
-    int n_stages;         /* between marks not yet read */
+    device_mark marks[STAGES + 1]; /* the beginning of a call and the ends of its stages */
+    double *stages[STAGES];        /* of times */
+    int n_stages;                  /* between marks not yet read */
 };
 
 static const double LOWEST_TOLERANCE[] = {[PRECISION_SINGLE] = 1e-4, [PRECISION_DOUBLE] = 1e-8};
@@ -190,7 +192,7 @@ void nufft_destroy(nufft *plan)
     plan->backend->destroy(plan->state);
     for (int d = 0; d < 3; d++)
         free(plan->factors[d]);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i <= STAGES; i++)
         device_mark_free(plan->setup.dev, &plan->marks[i]);
     free(plan);
 }
@@ -200,7 +202,7 @@ static status take_times(nufft *p)
 {
     int n = p->n_stages;
     p->n_stages = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && i < STAGES; i++) {
         double seconds;
         TRY(device_mark_seconds(p->setup.dev, &p->marks[i], &p->marks[i + 1], &seconds));
         *p->stages[i] += seconds;

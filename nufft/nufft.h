@@ -70,7 +70,7 @@ typedef struct nufft_info {
     int64_t fine[3];     /* fine grid sizes */
     double expected;     /* estimated relative l2 error */
     int64_t n_points;    /* of the last set_points */
-    int64_t bytes;       /* memory kept by the plan, points included, work of the FFT library not */
+    int64_t bytes;       /* memory kept by the plan, points included */
     int64_t point_bytes; /* of these, for the points */
     nufft_method method; /* the one chosen; NUFFT_DEFAULT on the CPU */
 } nufft_info;

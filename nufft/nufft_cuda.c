@@ -461,7 +461,8 @@ static void describe(const void *state, nufft_info *info)
 {
     const gpu *g = state;
     info->point_bytes = g->slot_bytes;
-    info->bytes = g->grid_bytes + g->half_bytes + g->sort_bytes + info->point_bytes;
+    info->bytes = g->grid_bytes + g->half_bytes + g->sort_bytes + info->point_bytes +
+                  fft_bytes(g->adjoint) + fft_bytes(g->forward);
     info->method = g->method;
 }
 
