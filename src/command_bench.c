@@ -12,5 +12,5 @@ status command_bench(const cli *c, comm *world)
     if (strcmp(what, "nufft") != 0)
         FAIL(STATUS_USAGE, "mtip bench: unknown benchmark '%s'; there are: nufft, mtip", what);
     const bool first = comm_rank(world) == 0;
-    return comm_agree(world, first ? bench_nufft(c->n_arguments, arguments) : STATUS_OK);
+    return comm_agree(world, first ? bench_nufft(c->n_arguments, arguments, stdout) : STATUS_OK);
 }

@@ -18,13 +18,13 @@ target_link_libraries(test_nufft_cuda PRIVATE nufft_suite)
 add_test(NAME nufft_cuda COMMAND test_nufft_cuda)
 set_tests_properties(nufft_cuda PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77)
 
-if(MTIP_CUDA)
-  add_executable(bench_nufft_cuda bench_nufft_cuda.cu)
-  target_link_libraries(bench_nufft_cuda PRIVATE nufft core mtip_flags)
-endif()
 add_executable(sanitize_nufft_cuda sanitize_nufft_cuda.c)
 target_link_libraries(sanitize_nufft_cuda PRIVATE nufft core mtip_flags)
 
-add_executable(bench_nufft nufft_bench_main.c ${CMAKE_SOURCE_DIR}/src/bench_nufft.c
-  ${CMAKE_SOURCE_DIR}/src/bench_nufft_data.c)
-target_link_libraries(bench_nufft PRIVATE nufft core mtip_flags)
+# `mtip bench nufft` where there is no mtip.
+if(MTIP_ONLY_NUFFT)
+  file(GLOB bench_sources ${CMAKE_SOURCE_DIR}/src/bench_nufft*.c)
+  add_executable(bench_nufft nufft_bench_main.c ${bench_sources}
+    ${CMAKE_SOURCE_DIR}/src/bench_machine.c ${CMAKE_SOURCE_DIR}/src/text.c)
+  target_link_libraries(bench_nufft PRIVATE nufft core mtip_flags)
+endif()

@@ -5,7 +5,7 @@
 
 int main(int argc, char **argv)
 {
-    status result = bench_nufft(argc, argv);
+    status result = bench_nufft(argc, argv, stdout);
     if (result != STATUS_OK) fprintf(stderr, "%s\n", status_message());
     return status_exit_code(result);
 }
