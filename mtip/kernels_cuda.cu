@@ -24,7 +24,7 @@ static void destroy(const device *dev, void *object)
     int before;
     for (int i = 0; i < SCRATCH_SLOTS; i++)
         device_free(dev, k->memory[i]);
-    if (k->blas && cuda_enter(device_ordinal(dev), &before) == STATUS_OK) {
+    if (k->blas && cuda_try_enter(device_ordinal(dev), &before) == cudaSuccess) {
         (void)cublasDestroy(k->blas);
         cuda_leave(device_ordinal(dev), before);
     }

@@ -35,7 +35,7 @@ static void destroy(void *state)
     fft_cuda *f = state;
     if (!f) return;
     int before;
-    if (f->planned && cuda_enter(f->ordinal, &before) == STATUS_OK) {
+    if (f->planned && cuda_try_enter(f->ordinal, &before) == cudaSuccess) {
         (void)cufftDestroy(f->plan);
         cuda_leave(f->ordinal, before);
     }

@@ -136,7 +136,7 @@ void comm_nccl_destroy(comm_nccl *n)
 {
     int before;
     if (!n) return;
-    if (n->nccl && cuda_enter(device_ordinal(n->dev), &before) == STATUS_OK) {
+    if (n->nccl && cuda_try_enter(device_ordinal(n->dev), &before) == cudaSuccess) {
         (void)ncclCommFinalize(n->nccl);
         if (wait_for(n, finish_seconds) == ncclSuccess)
             (void)ncclCommDestroy(n->nccl);

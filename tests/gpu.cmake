@@ -8,3 +8,14 @@ foreach(name kernels_cuda stages_cuda)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS gpu TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
+
+# A fault put into one rank's GPU.
+if(MTIP_CUDA)
+  add_library(inject_cuda MODULE inject_cuda.cu)
+  set_target_properties(inject_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Shared)
+  target_link_libraries(inject_cuda PRIVATE CUDA::cudart ${CMAKE_DL_LIBS})
+  add_test(NAME gpu_fault COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_gpu_fault.sh
+    $<TARGET_FILE:mtip> $<TARGET_FILE:inject_cuda> ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
+  set_tests_properties(gpu_fault PROPERTIES LABELS gpu TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${mpi_environment}")
+endif()

@@ -29,11 +29,17 @@ static inline status cuda_status(cudaError_t error)
                  cudaGetErrorName(cuda_error));                                           \
     } while (0)
 
-/* Makes `ordinal` the thread's current device; *before is what to give back to cuda_leave. */
+/* Makes `ordinal` the thread's current device; *before is what to give back to cuda_leave.  Whoever
+   frees asks whether it did: a failure then is the echo of an earlier one, whose message stays. */
+static inline cudaError_t cuda_try_enter(int ordinal, int *before)
+{
+    const cudaError_t error = cudaGetDevice(before);
+    return error != cudaSuccess || *before == ordinal ? error : cudaSetDevice(ordinal);
+}
+
 static inline status cuda_enter(int ordinal, int *before)
 {
-    CUDA_TRY(cudaGetDevice(before));
-    if (*before != ordinal) CUDA_TRY(cudaSetDevice(ordinal));
+    CUDA_TRY(cuda_try_enter(ordinal, before));
     return STATUS_OK;
 }
 

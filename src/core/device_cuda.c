@@ -15,7 +15,7 @@ static cudaStream_t stream_of(const device *dev)
 static void destroy(device *dev)
 {
     int before;
-    if (cuda_enter(dev->ordinal, &before) == STATUS_OK) {
+    if (cuda_try_enter(dev->ordinal, &before) == cudaSuccess) {
         if (dev->stream) (void)cudaStreamDestroy(stream_of(dev));
         cuda_leave(dev->ordinal, before);
     }
@@ -46,7 +46,7 @@ static status alloc(const device *dev, int64_t bytes, void **memory)
 static void free_memory(const device *dev, void *memory)
 {
     int before;
-    if (cuda_enter(dev->ordinal, &before) != STATUS_OK) return;
+    if (cuda_try_enter(dev->ordinal, &before) != cudaSuccess) return;
     (void)cudaFree(memory);
     cuda_leave(dev->ordinal, before);
 }
