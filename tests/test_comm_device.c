@@ -307,7 +307,7 @@ static status create_gpu(void)
 {
     const int count = device_count_cuda(), node = comm_node_size(world);
     TRY(device_create_cuda(comm_node_rank(world) % count, &dev));
-    exclusive = node <= count && size > 1;
+    exclusive = node <= count;
     device_set_users(dev, (node - comm_node_rank(world) % count + count - 1) / count);
     return STATUS_OK;
 }
