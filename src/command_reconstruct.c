@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include "devices.h"
+#include "profile.h"
 #include "reconstruct.h"
 #include "results.h"
 
@@ -73,6 +74,7 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
     for (int i = 0; i < made->n_records; i++)
         for (int s = 0; s < N_STAGES; s++)
             t[s] += made->records[i].costs[s].seconds;
+    t[STAGE_PHASE] += made->final.costs[STAGE_PHASE].seconds;
     log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f), peak "
              "memory %.0f MiB a rank",
              seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
@@ -119,6 +121,7 @@ status command_reconstruct(const cli *c, comm *world)
     TRY_OR(done,
            say_end(world, made,
                    (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec)));
+    if (cli_option_given(c, "--profile")) TRY_OR(done, profile_print(cfg, dev, world, made));
     if (root)
         printf("%s %s half-FSC(0.5) %.2f A\n", cfg->run.directory,
                made->converged ? "converged" : "NOT converged", made->resolution.angstrom);

@@ -8,6 +8,11 @@ static const cli_option evaluate_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const cli_option reconstruct_options[] = {
+    {"--profile", NULL, "print time, floor and bytes moved of every stage on every rank"},
+    {NULL, NULL, NULL},
+};
+
 /* clang-format off */
 const command commands[] = {
     {.name = "simulate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
@@ -16,7 +21,7 @@ const command commands[] = {
     {.name = "reconstruct", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
      .meaning = "images of unknown orientation -> density, orientations, resolution",
      .takes_config = true, .use = CONFIG_FOR_RECONSTRUCT, .parallel = true,
-     .run = command_reconstruct},
+     .options = reconstruct_options, .run = command_reconstruct},
     {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
      .meaning = "compare a run with the truth and its halves with each other; the resolution",
      .options = evaluate_options, .run = command_evaluate},

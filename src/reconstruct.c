@@ -351,10 +351,10 @@ static status finish(const config *cfg, const device *dev, comm *world, const ca
     TRY_OR(done, run_create(cfg, dev, world, k, set, (uint64_t)cfg->run.seed, &r));
     TRY_OR(done, refine(cfg, r, world, made));
     TRY_OR(done, run_phase_final(r, cfg->phase.starts, (int)cfg->phase.final_loops, &made->average,
-                                 &made->r_factor));
+                                 &made->final));
     log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
              (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
-             made->r_factor);
+             made->final.r_factor);
     TRY_OR(done, comm_agree(world, take_results(r, set, made)));
 done:
     run_destroy(r);

@@ -31,7 +31,7 @@ typedef struct reconstruction {
     double *orientations;     /* [n_images][4] */
     double *fluence, *scores; /* [n_images] */
     average_report average;
-    double r_factor;
+    run_record final; /* of the last phasing */
     int n_records;
     run_record *records;                /* of the runs that this rank took part in, in order */
     double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */

@@ -442,7 +442,7 @@ static status phase(run *r, int number, const run_step *step, run_record *record
     else
         TRY(comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)))));
     stage_enter(&r->timer, STAGE_NONE);
-    memcpy(record->costs, r->timer.costs, sizeof record->costs);
+    run_account(r, again, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops, record);
     return STATUS_OK;
 }
 
@@ -479,11 +479,14 @@ status run_merge_at(run *r, const double *orientations)
     return comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r))));
 }
 
-status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor)
+status run_phase_final(run *r, int64_t starts, int loops, average_report *report,
+                       run_record *record)
 {
+    *record = (run_record){0};
     stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
     stage_enter(&r->timer, STAGE_PHASE);
-    TRY(phase_starts(r, starts, loops, UINT32_MAX, NULL, report, r_factor));
+    TRY(phase_starts(r, starts, loops, UINT32_MAX, NULL, report, &record->r_factor));
     stage_enter(&r->timer, STAGE_NONE);
+    run_account(r, false, starts, loops, record);
     return STATUS_OK;
 }

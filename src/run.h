@@ -9,6 +9,7 @@
 #include "config.h"
 #include "images.h"
 #include "mtip/average.h"
+#include "stage_floor.h"
 #include "stage_timer.h"
 
 typedef struct run run;
@@ -31,6 +32,7 @@ typedef struct run_record {
     int64_t n_active;  /* references that carry weight */
     int cg_iterations;
     stage_cost costs[N_STAGES]; /* of this rank */
+    stage_work works[N_STAGES]; /* that it had to do, the exchanges aside */
 } run_record;
 
 /* seed names the random numbers of this run. The arguments must outlive the run. Collective. */
@@ -49,9 +51,10 @@ status run_merge_at(run *r, const double *orientations);
 status run_set_density(run *r, const double *density);
 
 /* Phases the merged autocorrelation of the last generation from `starts` random starts dealt to the
-   ranks; the density becomes the average of the consistent ones, r_factor the smallest of all
-   starts. report and r_factor are the same on all ranks. Collective. */
-status run_phase_final(run *r, int64_t starts, int loops, average_report *report, double *r_factor);
+   ranks; the density becomes the average of the consistent ones, the record's r_factor the smallest
+   of all starts. The report is the same on all ranks. Collective. */
+status run_phase_final(run *r, int64_t starts, int loops, average_report *report,
+                       run_record *record);
 
 /* Host arrays owned by the run, the same on all ranks. */
 const double *run_density(const run *r);      /* [size]^3 */

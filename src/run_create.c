@@ -171,6 +171,32 @@ void run_destroy(run *r)
     free(r);
 }
 
+/* This rank's part of n things. */
+static int64_t part_of(const run *r, int64_t n)
+{
+    const int64_t ranks = comm_size(r->comm), rank = comm_rank(r->comm);
+    return n * (rank + 1) / ranks - n * rank / ranks;
+}
+
+void run_account(const run *r, bool matched, int64_t starts, int loops, run_record *record)
+{
+    const config *cfg = r->cfg;
+    const precision p = r->precision;
+    const double tolerance = cfg->nufft.tolerance;
+    const int64_t references = record->step.n_references;
+    const int64_t passes = !matched ? 0 : match_keeps_scores(r->match) ? 1 : 2;
+    const int64_t steps = loops * (2 * cfg->phase.er + cfg->phase.hio) + cfg->phase.er;
+    const int64_t sliced = cfg->run.deterministic ? references : part_of(r, references);
+    const int64_t merged = cfg->run.deterministic ? record->n_active : part_of(r, record->n_active);
+    stage_work *w = record->works;
+    memcpy(record->costs, r->timer.costs, sizeof record->costs);
+    if (passes > 0) w[STAGE_SLICE] = slice_work(p, r->size, tolerance, sliced * r->n_used * passes);
+    w[STAGE_MATCH] = match_work(p, r->set->n_local, references, r->n_used);
+    if (merged > 0) w[STAGE_MERGE] = merge_work(p, r->size, tolerance, merged * r->n_used);
+    if (comm_rank(r->comm) == 0) w[STAGE_SOLVE] = solve_work(p, r->size, record->cg_iterations);
+    w[STAGE_PHASE] = phase_work(p, r->size, steps, part_of(r, starts));
+}
+
 const double *run_density(const run *r)
 {
     return r->density;

@@ -75,6 +75,10 @@ static inline comm_type real_type(const run *r)
     return r->precision == PRECISION_SINGLE ? COMM_SINGLE : COMM_DOUBLE;
 }
 
+/* The record's costs, from the timer, and works: of a generation that `matched` (or assigned
+   orientations), with this rank's share of the phasings. */
+void run_account(const run *r, bool matched, int64_t starts, int loops, run_record *record);
+
 /* Every image's fluence from the counts it has and those expected at fluence 1 (host [n_local];
    NULL: all the same), mean 1 over all images. Collective. */
 status run_update_fluence(run *r, const double *expected);

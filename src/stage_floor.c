@@ -62,21 +62,33 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The best of a few, each of a copy and of a product of n x n matrices, within 3 n^2 reals. */
-static status measure(const device *dev, precision p, int64_t n, char *memory, machine_rates *rates)
+/* Reals of a copy, more than fit a cache; edge of the matrices of a product, which take longer to
+   multiply than to start. */
+typedef struct probe {
+    int64_t copied, edge;
+} probe;
+
+static int64_t reals(probe o)
 {
-    const int64_t matrix = n * n * (int64_t)real_size(p);
+    const int64_t copy = 2 * o.copied, product = 3 * o.edge * o.edge;
+    return copy > product ? copy : product;
+}
+
+/* The best of a few. */
+static status measure(const device *dev, precision p, probe o, char *memory, machine_rates *rates)
+{
+    const int64_t n = o.edge, matrix = real_bytes(p, n * n), copy = real_bytes(p, o.copied);
     const image_rows rows = {ROWS_REAL, n, n, n, memory};
     for (int i = 0; i < 4; i++) {
         TRY(device_synchronize(dev));
         const double start = now();
-        TRY(device_copy(dev, memory + matrix, memory, matrix));
+        TRY(device_copy(dev, memory + copy, memory, copy));
         TRY(device_synchronize(dev));
         const double middle = now();
         TRY(image_kernels_of(dev, p)->score(dev, &rows, n, n, memory + matrix, memory + 2 * matrix,
                                             n));
         TRY(device_synchronize(dev));
-        rates->bytes = fmax(rates->bytes, 2 * (double)matrix / (middle - start));
+        rates->bytes = fmax(rates->bytes, 2 * (double)copy / (middle - start));
         rates->operations = fmax(rates->operations, 2 * voxels(n) / (now() - middle));
     }
     return STATUS_OK;
@@ -102,12 +114,13 @@ static status fill(const device *dev, precision p, int64_t n, char *memory)
 
 status machine_measure(const device *dev, precision p, machine_rates *rates)
 {
-    const int64_t n = device_kind_of(dev) == DEVICE_CPU ? 2048 : 6144;
+    const probe o =
+        device_kind_of(dev) == DEVICE_CPU ? (probe){1 << 22, 512} : (probe){1 << 26, 6144};
     void *memory = NULL;
     *rates = (machine_rates){0, 0};
-    TRY(device_alloc(dev, 3 * n * n * (int64_t)real_size(p), &memory));
-    status result = fill(dev, p, 3 * n * n, memory);
-    if (result == STATUS_OK) result = measure(dev, p, n, memory, rates);
+    TRY(device_alloc(dev, real_bytes(p, reals(o)), &memory));
+    status result = fill(dev, p, reals(o), memory);
+    if (result == STATUS_OK) result = measure(dev, p, o, memory, rates);
     device_free(dev, memory);
     return result;
 }

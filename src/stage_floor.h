@@ -33,7 +33,7 @@ stage_work merge_work(precision p, int64_t n, double tolerance, int64_t points);
 stage_work solve_work(precision p, int64_t n, int64_t iterations);
 stage_work phase_work(precision p, int64_t n, int64_t steps, int64_t starts);
 
-/* Takes some tenths of a second, and 0.9 GB of a GPU (0.1 of a CPU) in double precision. */
+/* Takes some tenths of a second, and 1.1 GB of a GPU (0.07 of a CPU) in double precision. */
 status machine_measure(const device *dev, precision p, machine_rates *rates);
 
 double floor_seconds(stage_work work, machine_rates rates);

@@ -46,6 +46,10 @@ for ranks in 2 3 4; do
   go "ranks$ranks" $ranks $d
   same one "ranks$ranks"
 done
+"$mpirun" --oversubscribe -n 3 "$mtip" -q reconstruct a.yaml --profile --set run.directory=profile \
+  --set $d >profile.out 2>&1
+[ "$(grep -c '^ *[0-9] [a-z]* .*[0-9]$' profile.out)" -eq 18 ] || say 'the profile lacks stages of ranks'
+same one profile
 go threads 1 $d parallel.threads=2
 same one threads
 go both 2 $d parallel.threads=2 run.precision=double
