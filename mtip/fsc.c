@@ -4,6 +4,7 @@
 #include "mtip/ball.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* NULL without memory. */
@@ -96,4 +97,13 @@ fsc_resolution fsc_resolution_at(const fsc *f, double threshold)
     }
     fsc_resolution edge = {FSC_BETTER_THAN_EDGE, 1 / f->s_max};
     return edge;
+}
+
+const char *fsc_resolution_text(const fsc_resolution *r, char text[FSC_TEXT_SIZE])
+{
+    if (r->outcome == FSC_NONE)
+        snprintf(text, FSC_TEXT_SIZE, "none");
+    else
+        snprintf(text, FSC_TEXT_SIZE, "%.2f A", r->angstrom);
+    return text;
 }

@@ -39,4 +39,8 @@ void fsc_destroy(fsc *f);
    the threshold to below it, interpolated linearly between shells. */
 fsc_resolution fsc_resolution_at(const fsc *f, double threshold);
 
+/* "7.84 A", or "none"; returns text. */
+enum { FSC_TEXT_SIZE = 32 };
+const char *fsc_resolution_text(const fsc_resolution *r, char text[FSC_TEXT_SIZE]);
+
 #endif

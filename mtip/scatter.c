@@ -127,6 +127,9 @@ static status xraylib_failure(int element, xrl_error *error)
     return code;
 }
 
+/* xraylib's tables do not reach down to the direct beam, and f0 is the number of electrons there. */
+static const double least_q = 1e-6;
+
 /* xraylib: f' in electrons, f'' with the opposite sign, energies in keV. */
 static status fill_factors(scatter *sc, int element, int kind, const scatter_settings *settings)
 {
@@ -138,7 +141,8 @@ static status fill_factors(scatter *sc, int element, int kind, const scatter_set
     if (error) return xraylib_failure(element, error);
     double *row = sc->real_factor + (int64_t)kind * sc->n_pixels;
     for (int64_t p = 0; p < sc->n_pixels; p++) {
-        row[p] = FF_Rayl(element, 0.5 * s_length(sc->s + 3 * p), &error) + dispersion;
+        row[p] =
+            FF_Rayl(element, fmax(0.5 * s_length(sc->s + 3 * p), least_q), &error) + dispersion;
         if (error) return xraylib_failure(element, error);
     }
     return STATUS_OK;

@@ -5,14 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Images whose intensities are held at once. */
-enum { BATCH = 64 };
+/* Images whose intensities are held at once, at most, and their bytes. */
+enum { BATCH = 64, BATCH_BYTES = 1 << 29 };
 
 struct simulate {
     simulate_settings settings;
     const detector *det;
     const scatter *sc;
-    double flux, mean, mean_used;
+    double flux, mean, mean_used, brightest;
+    int batch; /* images whose intensities are held at once */
 };
 
 /* Photons per unit of flux and |F|^2. */
@@ -22,25 +23,38 @@ static double pixel_gain(const detector *det, int64_t p)
     return r_e * r_e * det->polarization[p] * det->solid_angle[p];
 }
 
-/* Mean photons at unit flux, from orientations that cover SO(3) evenly. */
+static status allocate_batch(const simulate *sim, double **intensities)
+{
+    size_t n = (size_t)sim->batch * (size_t)sim->det->n_pixels;
+    *intensities = malloc(n * sizeof **intensities);
+    if (!*intensities)
+        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", sim->batch,
+             (long long)sim->det->n_pixels);
+    return STATUS_OK;
+}
+
+/* Photons at unit flux, from orientations that cover SO(3) evenly. */
 static status measure_means(simulate *sim)
 {
     enum { N = SIMULATE_MEAN_ORIENTATIONS };
     int64_t n_pixels = sim->det->n_pixels;
-    double quaternions[4 * BATCH];
-    double *intensities = malloc(sizeof *intensities * BATCH * (size_t)n_pixels);
-    if (!intensities)
-        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", BATCH, (long long)n_pixels);
-    for (int first = 0; first < N; first += BATCH) {
-        rotation_cover(N, first, BATCH, NULL, quaternions);
-        scatter_intensities(sim->sc, quaternions, BATCH, intensities);
+    double quaternions[4 * BATCH], *intensities;
+    TRY(allocate_batch(sim, &intensities));
+    for (int first = 0, n; first < N; first += n) {
+        n = N - first < sim->batch ? N - first : sim->batch;
+        rotation_cover(N, first, n, NULL, quaternions);
+        scatter_intensities(sim->sc, quaternions, n, intensities);
         for (int64_t p = 0; p < n_pixels; p++) {
-            double sum = 0;
-            for (int i = 0; i < BATCH; i++)
+            double sum = 0, largest = 0, gain = pixel_gain(sim->det, p);
+            for (int i = 0; i < n; i++) {
                 sum += intensities[i * n_pixels + p];
-            double photons = pixel_gain(sim->det, p) * sum / N;
+                largest = fmax(largest, intensities[i * n_pixels + p]);
+            }
+            double photons = gain * sum / N;
             sim->mean += photons;
-            if (sim->det->mask[p]) sim->mean_used += photons;
+            if (!sim->det->mask[p]) continue;
+            sim->mean_used += photons;
+            sim->brightest = fmax(sim->brightest, gain * largest);
         }
     }
     free(intensities);
@@ -52,13 +66,12 @@ static status set_flux(simulate *sim)
     const simulate_settings *set = &sim->settings;
     TRY(measure_means(sim));
     if (!(sim->mean > 0))
-        FAIL(STATUS_NUMERIC, "the particle scatters no photons into the detector");
+        FAIL(STATUS_INPUT, "the particle scatters no photons into the detector; check the "
+                           "occupancies and B factors of its atoms");
     sim->flux = set->photons_per_image > 0 ? set->photons_per_image / sim->mean : set->flux;
     sim->mean *= sim->flux;
     sim->mean_used *= sim->flux;
-    /* float counts are exact up to 2^24, and random_poisson ends at 1e15 */
-    if (!isfinite(sim->mean) || sim->mean > 1e15)
-        FAIL(STATUS_INVALID, "%g photons per image are too many", sim->mean);
+    sim->brightest *= sim->flux;
     return STATUS_OK;
 }
 
@@ -74,6 +87,8 @@ status simulate_create(const detector *det, const scatter *sc, const simulate_se
     sim->settings = *settings;
     sim->det = det;
     sim->sc = sc;
+    int64_t fit = BATCH_BYTES / (det->n_pixels * (int64_t)sizeof(double));
+    sim->batch = fit > BATCH ? BATCH : fit > 1 ? (int)fit : 1;
     status result = set_flux(sim);
     if (result == STATUS_OK)
         *created = sim;
@@ -100,6 +115,11 @@ double simulate_mean_photons(const simulate *sim)
 double simulate_mean_photons_used(const simulate *sim)
 {
     return sim->mean_used;
+}
+
+double simulate_brightest_photons(const simulate *sim)
+{
+    return sim->brightest;
 }
 
 double simulate_guinier_photons(double flux, double n_electrons, double wavelength, double gyration)
@@ -144,11 +164,12 @@ static void count_photons(const simulate *sim, int64_t index, const double *inte
 status simulate_images(const simulate *sim, int64_t first, int64_t count, float *images)
 {
     int64_t n_pixels = sim->det->n_pixels;
-    double *intensities = malloc(sizeof *intensities * BATCH * (size_t)n_pixels);
-    if (!intensities)
-        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", BATCH, (long long)n_pixels);
-    for (int64_t begin = 0; begin < count; begin += BATCH) {
-        int64_t n = count - begin < BATCH ? count - begin : BATCH;
+    double *intensities, most = sim->brightest * (1 + sim->settings.fluence_jitter);
+    if (!(most <= SIMULATE_MOST_PHOTONS))
+        FAIL(STATUS_INVALID, "%g photons in a pixel are too many", most);
+    TRY(allocate_batch(sim, &intensities));
+    for (int64_t begin = 0; begin < count; begin += sim->batch) {
+        int64_t n = count - begin < sim->batch ? count - begin : sim->batch;
         double quaternions[4 * BATCH];
         for (int64_t i = 0; i < n; i++)
             simulate_orientation(sim, first + begin + i, quaternions + 4 * i);

@@ -34,6 +34,12 @@ double simulate_flux(const simulate *sim);
 double simulate_mean_photons(const simulate *sim);
 double simulate_mean_photons_used(const simulate *sim);
 
+/* The most photons of a pixel not behind the beam stop, at fluence 1, over the same orientations.
+   At the largest fluence this may be up to SIMULATE_MOST_PHOTONS, what 32 bits count: the caller
+   checks it before simulate_images. */
+#define SIMULATE_MOST_PHOTONS 4294967295.0
+double simulate_brightest_photons(const simulate *sim);
+
 /* Guinier's estimate of the photons of an image on an unlimited detector:
    3/(4 pi) flux r_e^2 n_electrons^2 (wavelength / gyration)^2. */
 double simulate_guinier_photons(double flux, double n_electrons, double wavelength,
@@ -43,7 +49,8 @@ double simulate_guinier_photons(double flux, double n_electrons, double waveleng
 void simulate_orientation(const simulate *sim, int64_t index, double quaternion[4]);
 double simulate_fluence(const simulate *sim, int64_t index);
 
-/* Images first .. first+count-1 as images [count][n_pixels]; pixels behind the beam stop are 0. */
+/* Images first .. first+count-1 as images [count][n_pixels]; pixels behind the beam stop are 0.
+   STATUS_INVALID where the flux gives a pixel too many photons. */
 status simulate_images(const simulate *sim, int64_t first, int64_t count, float *images);
 
 #endif

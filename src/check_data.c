@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "dataset.h"
+#include "inputs.h"
 
 enum { BLOCK_BYTES = 64 << 20 };
 
@@ -43,11 +44,11 @@ static void measure_pixels(const dataset *ds, totals *t)
     t->s_max = sqrt(largest);
 }
 
-static double sum_photons(const dataset *ds, const float *images, int64_t count)
+static double sum_photons(const dataset *ds, const float *block, int64_t count)
 {
     double sum = 0;
     for (int64_t i = 0; i < count * ds->n_pixels; i++)
-        if (ds->mask[i % ds->n_pixels] && isfinite(images[i])) sum += (double)images[i];
+        if (ds->mask[i % ds->n_pixels] && isfinite(block[i])) sum += (double)block[i];
     return sum;
 }
 
@@ -56,18 +57,18 @@ static status read_images(const dataset *ds, totals *t)
     int64_t most = BLOCK_BYTES / (ds->n_pixels * (int64_t)sizeof(float));
     if (most < 1) most = 1;
     if (most > ds->n_images) most = ds->n_images;
-    float *images = malloc((size_t)(most * ds->n_pixels) * sizeof *images + 1);
-    if (!images) FAIL(STATUS_RESOURCE, "no memory for %lld images", (long long)most);
+    float *block = malloc((size_t)(most * ds->n_pixels) * sizeof *block + 1);
+    if (!block) FAIL(STATUS_RESOURCE, "no memory for %lld images", (long long)most);
     status result = STATUS_OK;
     t->faults = dataset_no_faults;
     for (int64_t first = 0; first < ds->n_images; first += most) {
         int64_t count = ds->n_images - first < most ? ds->n_images - first : most;
-        TRY_OR(done, dataset_read(ds, first, count, images));
-        dataset_check(ds, images, first, count, &t->faults);
-        t->photons += sum_photons(ds, images, count);
+        TRY_OR(done, dataset_read(ds, first, count, block));
+        dataset_check(ds, block, first, count, &t->faults);
+        t->photons += sum_photons(ds, block, count);
     }
 done:
-    free(images);
+    free(block);
     return result;
 }
 
@@ -90,33 +91,21 @@ static void print_dataset(const dataset *ds, const totals *t)
            (long long)f->n_negative, (long long)f->n_dark_images);
 }
 
-/* The settings against the data. */
-static status check_settings(const config *c, const dataset *ds, const totals *t)
+/* What a reconstruction would refuse. */
+static status check_inputs(const config *cfg)
 {
-    if (c->data.first >= ds->n_images)
-        return config_fail(c, &c->data.first, "is %lld, but %s has %lld images; lower it",
-                           (long long)c->data.first, ds->path, (long long)ds->n_images);
-    if (c->data.images > ds->n_images - c->data.first)
-        return config_fail(
-            c, &c->data.images, "is %lld from data.first %lld, but %s has %lld images; lower it",
-            (long long)c->data.images, (long long)c->data.first, ds->path, (long long)ds->n_images);
-    double box = (double)c->grid.size / (2 * t->s_max);
-    if (2 * c->grid.diameter > box)
-        return config_fail(c, &c->grid.size,
-                           "is %lld voxels of %.3f A, half the full period of %s, a box of %.1f A, "
-                           "but the autocorrelation of a particle of grid.diameter %g A is %g A "
-                           "across; make grid.size at least %.0f",
-                           (long long)c->grid.size, 1 / (2 * t->s_max), ds->path, box,
-                           c->grid.diameter, 2 * c->grid.diameter,
-                           ceil(4 * c->grid.diameter * t->s_max));
-    if (c->run.true_orientations && !ds->has_truth)
-        return config_fail(c, &c->run.true_orientations,
-                           "is true, but %s has no orientations; write false", ds->path);
-    return STATUS_OK;
+    comm *alone = NULL;
+    catalogue *k = NULL;
+    status result = comm_start(NULL, NULL, &alone);
+    if (result == STATUS_OK) result = inputs_open(cfg, alone, &k);
+    catalogue_destroy(k);
+    comm_finish(alone);
+    return result;
 }
 
 static status check_here(const char *path, const char *images_name, const config *c)
 {
+    if (c) TRY(check_inputs(c));
     dataset *ds = NULL;
     totals t = {.n_used = 0};
     status result = STATUS_OK;
@@ -124,7 +113,6 @@ static status check_here(const char *path, const char *images_name, const config
     measure_pixels(ds, &t);
     TRY_OR(done, read_images(ds, &t));
     print_dataset(ds, &t);
-    if (c) TRY_OR(done, check_settings(c, ds, &t));
 done:
     dataset_close(ds);
     return result;

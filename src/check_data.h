@@ -8,7 +8,8 @@
 bool check_data_is(const char *path);
 
 /* Reads all of a data set and prints what is in it.  images_name: where the images are, NULL for
-   the usual place.  c, if given, is checked against it.  The reading is done in a child process: a
+   the usual place.  c, if given, is checked against it as for mtip reconstruct (inputs.h), before
+   anything is printed.  The reading is done in a child process: a
    damaged file that makes the HDF5 library crash is STATUS_INPUT like any other. */
 status check_data(const char *path, const char *images_name, const config *c);
 

@@ -6,6 +6,7 @@
 
 #include "check_data.h"
 #include "commands.h"
+#include "inputs.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -89,17 +90,6 @@ static void warn(const config *c, const summary *s)
                     (long long)c->slice.final_references, rotations_of(s->step));
 }
 
-static status check_box(const config *c, const summary *s)
-{
-    if (2 * c->grid.diameter <= s->box) return STATUS_OK;
-    double need = ceil(2 * c->grid.diameter / s->voxel);
-    return config_fail(
-        c, &c->grid.size,
-        "is %lld voxels of %.3f A, a box of %.1f A, but the autocorrelation of a "
-        "particle of grid.diameter %g A is %g A across; make grid.size at least %.0f",
-        (long long)c->grid.size, s->voxel, s->box, c->grid.diameter, 2 * c->grid.diameter, need);
-}
-
 static status check_config(const cli *c, const char *path)
 {
     static config settings;
@@ -110,13 +100,11 @@ static status check_config(const cli *c, const char *path)
     summary s = summarize(&settings);
     print_summary(&settings, &s);
     warn(&settings, &s);
-    TRY(check_box(&settings, &s));
-    if (!*settings.data.file) return STATUS_OK;
-    if (access(settings.data.file, F_OK) != 0 &&
-        strcmp(settings.data.file, settings.simulate.output) == 0) {
-        log_info("%s is not there yet; mtip simulate makes it", settings.data.file);
-        return STATUS_OK;
-    }
+    const char *data = settings.data.file;
+    bool made_later = access(data, F_OK) != 0 && strcmp(data, settings.simulate.output) == 0;
+    if (made_later) log_info("%s is not there yet; mtip simulate makes it", data);
+    if (!*data || made_later)
+        return settings.grid.diameter > 0 ? inputs_check_grid(&settings, s.s_corner) : STATUS_OK;
     printf("\n");
     return check_data(settings.data.file, settings.data.dataset, &settings);
 }

@@ -112,10 +112,8 @@ static void print_resolution(const char *who, const fsc *f, double threshold)
     fsc_resolution r = fsc_resolution_at(f, threshold);
     if (r.outcome == FSC_BETTER_THAN_EDGE)
         printf("%sFSC stays above %g: better than the edge\n", who, threshold);
-    if (r.outcome == FSC_NONE)
-        printf("%sFSC(%g) none\n", who, threshold);
-    else
-        printf("%sFSC(%g) %.2f A\n", who, threshold, r.angstrom);
+    char text[FSC_TEXT_SIZE];
+    printf("%sFSC(%g) %s\n", who, threshold, fsc_resolution_text(&r, text));
 }
 
 static void print_text(const evaluation *e)

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include "devices.h"
+#include "inputs.h"
 #include "profile.h"
 #include "reconstruct.h"
 #include "results.h"
@@ -22,17 +23,6 @@ static int choose_threads(const config *cfg, comm *world)
     return online / ranks > 1 ? online / ranks : 1;
 }
 
-/* Far more threads than cores may not even start, and never end. */
-static status check_threads(const config *cfg)
-{
-    const long long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores > 0 && cfg->parallel.threads > 16 * cores)
-        return config_fail(cfg, &cfg->parallel.threads,
-                           "is %lld, but this node has %lld cores; lower it, or write 0 for all",
-                           (long long)cfg->parallel.threads, cores);
-    return STATUS_OK;
-}
-
 static void say_start(const config *cfg, const catalogue *k, comm *world, int threads)
 {
     const double s_max = k->radius[k->n_pixels - 1];
@@ -46,20 +36,6 @@ static void say_start(const config *cfg, const catalogue *k, comm *world, int th
              threads);
 }
 
-static void warn_of_data(const config *cfg, const catalogue *k, comm *world)
-{
-    if (comm_rank(world) != 0) return;
-    const double slices = ceil(M_PI * cfg->grid.diameter * k->radius[k->n_pixels - 1]);
-    if (k->n_bright > 0)
-        log_warning("%lld images with more than 1000 times the photons of the median image are "
-                    "left out",
-                    (long long)k->n_bright);
-    if ((double)k->n_usable < 2 * slices)
-        log_warning("%lld images are few: each half needs about pi x diameter / resolution = %.0f "
-                    "to fill the sphere, and the agreement of the halves means little below that",
-                    (long long)k->n_usable, slices);
-}
-
 static double peak_memory_mib(void)
 {
     struct rusage usage;
@@ -70,6 +46,7 @@ static double peak_memory_mib(void)
 static status say_end(comm *world, const reconstruction *made, double seconds)
 {
     double memory = peak_memory_mib(), t[N_STAGES] = {0};
+    char text[FSC_TEXT_SIZE];
     TRY(comm_max(world, &memory, 1, COMM_DOUBLE));
     for (int i = 0; i < made->n_records; i++)
         for (int s = 0; s < N_STAGES; s++)
@@ -80,9 +57,9 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
              seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
              t[STAGE_PHASE], t[STAGE_EXCHANGE], memory);
     if (!made->converged && comm_rank(world) == 0)
-        log_warning("NOT converged: the halves agree to %.1f A only after %d attempts; use more "
-                    "images, more generations, or another match.method",
-                    made->resolution.angstrom, made->attempts);
+        log_warning("NOT converged: FSC(0.5) of the halves is %s, the edge %.2f A, attempts: %d; "
+                    "use more images, more generations, or another match.method",
+                    fsc_resolution_text(&made->resolution, text), 1 / made->s_max, made->attempts);
     return STATUS_OK;
 }
 
@@ -106,15 +83,14 @@ status command_reconstruct(const cli *c, comm *world)
     catalogue *k = NULL;
     reconstruction *made = NULL;
     struct timespec from, to;
+    char text[FSC_TEXT_SIZE];
     clock_gettime(CLOCK_MONOTONIC, &from);
     const int threads = choose_threads(cfg, world);
-    TRY_OR(done, comm_agree(world, check_threads(cfg)));
     TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
     log_also_to(log);
     TRY_OR(done, devices_choose(cfg, world, threads, &dev));
-    TRY_OR(done, catalogue_create(cfg, world, &k));
+    TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
-    warn_of_data(cfg, k, world);
     TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
     TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
     clock_gettime(CLOCK_MONOTONIC, &to);
@@ -123,8 +99,9 @@ status command_reconstruct(const cli *c, comm *world)
                    (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec)));
     if (cli_option_given(c, "--profile")) TRY_OR(done, profile_print(cfg, dev, world, made));
     if (root)
-        printf("%s %s half-FSC(0.5) %.2f A\n", cfg->run.directory,
-               made->converged ? "converged" : "NOT converged", made->resolution.angstrom);
+        printf("%s %s half-FSC(0.5) %s\n", cfg->run.directory,
+               made->converged ? "converged" : "NOT converged",
+               fsc_resolution_text(&made->resolution, text));
 done:
     log_also_to(NULL);
     const status closed = close_log(cfg, log);

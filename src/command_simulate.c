@@ -90,6 +90,21 @@ static double beam_flux(const config *c)
     return c->beam.photons_per_pulse / (acos(-1) * radius * radius);
 }
 
+/* A source so strong that a pixel's count is beyond 32 bits. */
+static status check_brightness(const job *j)
+{
+    const config *c = j->config;
+    double most = simulate_brightest_photons(j->sim) * (1 + c->simulate.fluence_jitter);
+    if (most <= SIMULATE_MOST_PHOTONS) return STATUS_OK;
+    bool scaled = c->simulate.photons_per_image > 0;
+    double given = scaled ? c->simulate.photons_per_image : c->beam.photons_per_pulse;
+    return config_fail(
+        c, scaled ? &c->simulate.photons_per_image : &c->beam.photons_per_pulse,
+        "is %g, which gives a pixel up to %.3g photons, more than its 32-bit count can hold; make "
+        "it at most %.3g",
+        given, most, given * SIMULATE_MOST_PHOTONS / most);
+}
+
 static status make_simulation(job *j)
 {
     const config *c = j->config;
@@ -105,7 +120,8 @@ static status make_simulation(job *j)
     j->size = scatter_measure(j->atoms, j->n_atoms);
     TRY(make_detector(j));
     TRY(scatter_create(j->atoms, j->n_atoms, j->det->s, j->det->n_pixels, &j->scattering, &j->sc));
-    return simulate_create(j->det, j->sc, &settings, &j->sim);
+    TRY(simulate_create(j->det, j->sc, &settings, &j->sim));
+    return check_brightness(j);
 }
 
 static void report_sampling(const job *j)

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config_schema.h"
+#include "mtip/simulate.h"
 
 typedef struct problems {
     const config *config;
@@ -107,6 +109,16 @@ static void check_phase(problems *p, const config *c)
         add(p, &c->phase.er, "is 0 and phase.hio is 0, so that phasing does nothing; raise one");
 }
 
+/* Far more threads than cores may not even start, and never end. */
+static void check_threads(problems *p, const config *c)
+{
+    const long long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores > 0 && c->parallel.threads > 16 * cores)
+        add(p, &c->parallel.threads,
+            "is %lld, but this node has %lld cores; lower it, or write 0 for all",
+            (long long)c->parallel.threads, cores);
+}
+
 static void check_simulate(problems *p, const config *c)
 {
     if (!*c->molecule.file)
@@ -115,7 +127,7 @@ static void check_simulate(problems *p, const config *c)
         add(p, &c->simulate.output, "is empty; write the path of the data set to make");
     double photons = c->simulate.photons_per_image * (1 + c->simulate.fluence_jitter);
     double pixels = (double)(c->detector.pixels * c->detector.pixels);
-    if (photons / pixels > 4e9)
+    if (photons / pixels > SIMULATE_MOST_PHOTONS)
         add(p, &c->simulate.photons_per_image,
             "is %g on %g pixels, more than a pixel's 32-bit count can hold; lower it",
             c->simulate.photons_per_image, pixels);
@@ -130,8 +142,7 @@ static void check_reconstruct(problems *p, const config *c)
     if (!(c->grid.diameter > 0))
         add(p, &c->grid.diameter,
             "is required by reconstruct; write the largest diameter of the particle in A");
-    if (c->data.images == 1)
-        add(p, &c->data.images, "is 1; the two halves need an image each");
+    if (c->data.images == 1) add(p, &c->data.images, "is 1; the two halves need an image each");
     if (c->run.deterministic && c->parallel.backend == CONFIG_BACKEND_CUDA)
         add(p, &c->run.deterministic,
             "is true and parallel.backend is cuda; the same bits are promised on CPUs only, set "
@@ -145,6 +156,7 @@ status config_check(const config *c, config_use use)
     check_nufft(&p, c);
     check_match(&p, c);
     check_phase(&p, c);
+    if (use != CONFIG_FOR_ANY) check_threads(&p, c);
     if (use == CONFIG_FOR_SIMULATE) check_simulate(&p, c);
     if (use == CONFIG_FOR_RECONSTRUCT) check_reconstruct(&p, c);
     if (p.used) FAIL(STATUS_CONFIG, "%s", p.text);

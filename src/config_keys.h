@@ -91,8 +91,8 @@ END(match)
 
 SECTION(merge, "the intensity from images with orientations")
 INT (merge, iterations,           20,        1, 100000, "", "of conjugate gradients, at most")
-REAL(merge, tolerance,            1e-4,      0, 1, "", "relative residual at which they stop")
-REAL(merge, lambda,               1e-3,      0, 1e6, "", "regularisation, as a fraction of the sum of the weights")
+REAL(merge, tolerance,            1e-4,      0, 0.1, "", "relative residual at which they stop")
+REAL(merge, lambda,               1e-3,      0, 10, "", "regularisation, as a fraction of the sum of the weights")
 END(merge)
 
 SECTION(phase, "the density from the intensity")
@@ -106,7 +106,7 @@ INT (phase, er,                   50,        0, 1000000, "", "error reduction st
 INT (phase, hio,                  25,        0, 1000000, "", "steps of the method")
 REAL(phase, beta,                 0.9,       0, 2, "", "feedback of the method")
 REAL(phase, shrinkwrap_sigma,     1.0,       0, 100, "voxels", "width of the blur of shrinkwrap")
-REAL(phase, shrinkwrap_threshold, 0.1,       0, 0.99, "", "the support is where the blurred density exceeds this fraction of its maximum")
+REAL(phase, shrinkwrap_threshold, 0.1,       0, 0.5, "", "the support is where the blurred density exceeds this fraction of its maximum")
 END(phase)
 
 SECTION(run, "the run as a whole")
@@ -115,7 +115,7 @@ WORD(run, precision,                         "of the computation",
      CONFIG_PRECISION_SINGLE, CONFIG_PRECISION_DOUBLE)
 INT (run, seed,                   1,         0, INT64_MAX, "", "of every random number")
 BOOL(run, deterministic,          false,     "the same bits for any number of ranks and threads (CPU; slower)")
-INT (run, generations,         20,        1, 100000, "", "of slice, match, merge and phase")
+INT (run, generations,         20,        2, 100000, "", "of slice, match, merge and phase; the first has random orientations")
 INT (run, final_generations,      4,         1, 100000, "", "more of them, at full resolution with slice.final_references")
 REAL(run, resolution_start,       0.3,       0.01, 1, "", "resolution of the first generation, as a fraction of the largest |s| of the data")
 REAL(run, march,                  0.6,       0, 1, "", "fraction of the generations after which the resolution is full")

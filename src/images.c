@@ -32,6 +32,19 @@ static int by_radius(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* A map needs more than one point of Fourier space. */
+static status check_positions(const catalogue *k)
+{
+    for (int64_t p = 1; p < k->n_pixels; p++)
+        if (memcmp(k->s + 3 * p, k->s, 3 * sizeof *k->s) != 0) return STATUS_OK;
+    FAIL(
+        STATUS_INPUT,
+        "%s: all of the pixels to use (%lld of %lld) are at one position, (%g, %g, %g) 1/A; unmask "
+        "more (data.mask_file), or mend '/pixel_position_reciprocal'",
+        k->file->path, (long long)k->n_pixels, (long long)k->file->n_pixels, k->s[0], k->s[1],
+        k->s[2]);
+}
+
 static status choose_pixels(catalogue *k)
 {
     const dataset *file = k->file;
@@ -62,9 +75,7 @@ static status choose_pixels(catalogue *k)
     if (k->n_pixels == 0)
         FAIL(STATUS_INPUT, "the masks leave none of the %lld pixels; unmask some (data.mask_file)",
              (long long)file->n_pixels);
-    if (!(k->radius[k->n_pixels - 1] > 0))
-        FAIL(STATUS_INPUT, "the mask leaves only the pixel of the direct beam; unmask more");
-    return STATUS_OK;
+    return check_positions(k);
 }
 
 /* Pixels that data.mask_file leaves out are out as well. */
@@ -113,19 +124,26 @@ static status read_rows(const catalogue *k, comm *c, int64_t first, int64_t coun
     return STATUS_OK;
 }
 
-/* NAN if a pixel is not a count. */
-static double photons_of(const float *row, int64_t n)
+/* What is kept of a look at each image. */
+typedef struct looks {
+    double *photons; /* NAN if a pixel is not a count */
+    double *pattern; /* pixels weighted differently: the same number for the same image only */
+} looks;
+
+static void look_at(const float *row, int64_t n, double *photons, double *pattern)
 {
-    double sum = 0;
+    const double golden = 0.6180339887498949;
+    *photons = *pattern = 0;
     for (int64_t p = 0; p < n; p++) {
-        if (!isfinite(row[p]) || row[p] < 0) return NAN;
-        sum += (double)row[p];
+        const double count = isfinite(row[p]) && row[p] >= 0 ? (double)row[p] : NAN;
+        const double turns = golden * (double)p;
+        *photons += count;
+        *pattern += count * (1 + turns - floor(turns));
     }
-    return sum;
 }
 
-/* The chunks of first..last dealt to ranks in turn; the photons of each image on all ranks. */
-static status count_all(const catalogue *k, comm *c, int64_t first, int64_t count, double *photons)
+/* The chunks of first..last dealt to ranks in turn; the looks at all images on all ranks. */
+static status look_at_all(const catalogue *k, comm *c, int64_t first, int64_t count, looks *seen)
 {
     status result = STATUS_OK;
     float *whole = malloc((size_t)(CHUNK * k->file->n_pixels) * sizeof *whole);
@@ -138,13 +156,15 @@ static status count_all(const catalogue *k, comm *c, int64_t first, int64_t coun
         if (!k->scatter && to != comm_rank(c)) continue;
         result = read_rows(k, c, first + at, n, to, whole, rows);
         for (int64_t i = 0; i < n && result == STATUS_OK && to == comm_rank(c); i++)
-            photons[at + i] = photons_of(rows + i * k->n_pixels, k->n_pixels);
+            look_at(rows + i * k->n_pixels, k->n_pixels, seen->photons + at + i,
+                    seen->pattern + at + i);
     }
 done:
     free(whole);
     free(rows);
     TRY(comm_agree(c, result));
-    return comm_sum(c, photons, count, COMM_DOUBLE);
+    TRY(comm_sum(c, seen->photons, count, COMM_DOUBLE));
+    return comm_sum(c, seen->pattern, count, COMM_DOUBLE);
 }
 
 static int ascending(const void *a, const void *b)
@@ -197,8 +217,33 @@ static status check_fractions(const config *cfg, const catalogue *k, const doubl
              cfg->data.file, (long long)k->n_dark, (long long)count, (long long)k->n_bright,
              too_bright, (long long)k->n_bad, cfg->data.max_bad_fraction);
     if (k->n_usable < 2)
-        FAIL(STATUS_INPUT, "%s: %lld usable images; at least 2 are needed", cfg->data.file,
-             (long long)k->n_usable);
+        FAIL(STATUS_INPUT,
+             "%s: usable images: %lld of %lld from data.first = %lld on; the two halves need one "
+             "each",
+             cfg->data.file, (long long)k->n_usable, (long long)count, (long long)first);
+    return STATUS_OK;
+}
+
+/* Whether images usable[part], usable[part + parts], .. are more than one and all the same. */
+static bool are_alike(const catalogue *k, const double *pattern, int64_t first, int part, int parts)
+{
+    int64_t i = part + parts;
+    if (i >= k->n_usable) return false;
+    const double one = pattern[k->usable[part] - first];
+    while (i < k->n_usable && fabs(pattern[k->usable[i] - first] - one) <= 1e-7 * one)
+        i += parts;
+    return i >= k->n_usable;
+}
+
+/* Images that do not differ have no orientations to be found. */
+static status check_variety(const catalogue *k, const double *pattern, int64_t first)
+{
+    const bool all = are_alike(k, pattern, first, 0, 1);
+    if (all || are_alike(k, pattern, first, 0, 2) || are_alike(k, pattern, first, 1, 2))
+        FAIL(STATUS_INPUT,
+             "%s: all images%s are the same; check data.dataset, data.first and "
+             "data.images",
+             k->file->path, all ? "" : " of a half");
     return STATUS_OK;
 }
 
@@ -206,12 +251,13 @@ static status check_window(const config *cfg, const catalogue *k)
 {
     const int64_t first = cfg->data.first, held = k->file->n_images;
     if (first >= held)
-        FAIL(STATUS_INPUT, "%s holds %lld images, data.first is %lld", cfg->data.file,
-             (long long)held, (long long)first);
+        return config_fail(cfg, &cfg->data.first, "is %lld, but %s holds %lld images; lower it",
+                           (long long)first, cfg->data.file, (long long)held);
     if (cfg->data.images > held - first)
-        FAIL(STATUS_INPUT, "%s holds %lld images from data.first = %lld on, data.images is %lld",
-             cfg->data.file, (long long)(held - first), (long long)first,
-             (long long)cfg->data.images);
+        return config_fail(cfg, &cfg->data.images,
+                           "is %lld, but %s holds %lld images from data.first %lld on; lower it",
+                           (long long)cfg->data.images, cfg->data.file, (long long)(held - first),
+                           (long long)first);
     return STATUS_OK;
 }
 
@@ -221,18 +267,21 @@ static status choose_images(const config *cfg, comm *c, catalogue *k)
     const int64_t first = cfg->data.first;
     int64_t count = k->file->n_images - first;
     if (cfg->data.images > 0) count = cfg->data.images;
-    double *photons = calloc((size_t)count, sizeof *photons);
-    double *sorted = malloc((size_t)count * sizeof *sorted);
-    k->usable = malloc((size_t)count * sizeof *k->usable);
+    const size_t n = (size_t)count;
+    looks seen = {calloc(n, sizeof *seen.photons), calloc(n, sizeof *seen.pattern)};
+    double *sorted = malloc(n * sizeof *sorted);
+    k->usable = malloc(n * sizeof *k->usable);
     status result = STATUS_OK;
-    if (!photons || !sorted || !k->usable)
+    if (!seen.photons || !seen.pattern || !sorted || !k->usable)
         result = FAILED(STATUS_RESOURCE, "out of host memory for %lld images", (long long)count);
     TRY_OR(done, comm_agree(c, result));
-    TRY_OR(done, count_all(k, c, first, count, photons));
-    sort_images(k, first, count, photons, median_photons(photons, count, sorted));
-    TRY_OR(done, comm_agree(c, check_fractions(cfg, k, photons, first, count)));
+    TRY_OR(done, look_at_all(k, c, first, count, &seen));
+    sort_images(k, first, count, seen.photons, median_photons(seen.photons, count, sorted));
+    TRY_OR(done, comm_agree(c, check_fractions(cfg, k, seen.photons, first, count)));
+    TRY_OR(done, comm_agree(c, check_variety(k, seen.pattern, first)));
 done:
-    free(photons);
+    free(seen.photons);
+    free(seen.pattern);
     free(sorted);
     return result;
 }
@@ -374,21 +423,6 @@ static status choose_part(const catalogue *k, const comm *c, int parts, int part
     return allocate(set);
 }
 
-/* Images that do not differ have no orientations to be found. */
-static status check_variety(const catalogue *k, const images *set)
-{
-    double spread = 0, power = 0;
-    for (int64_t p = 0; p < set->n_pixels; p++) {
-        spread += fabs(set->square[p] - set->mean[p] * set->mean[p]);
-        power += set->square[p];
-    }
-    if (set->n > 1 && spread <= 1e-9 * power)
-        FAIL(STATUS_INPUT,
-             "%s: all images are the same; check data.dataset, data.first and data.images",
-             k->file->path);
-    return STATUS_OK;
-}
-
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created)
 {
     *created = NULL;
@@ -399,7 +433,6 @@ status images_load(const catalogue *k, comm *c, int parts, int part, images **cr
     TRY_OR(fail, comm_agree(c, read_all(k, c, set)));
     TRY_OR(fail, mean_power(set, c, 1, set->mean));
     TRY_OR(fail, mean_power(set, c, 2, set->square));
-    TRY_OR(fail, comm_agree(c, check_variety(k, set)));
     *created = set;
     return STATUS_OK;
 fail:

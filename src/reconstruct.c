@@ -241,8 +241,9 @@ static status judge_pair(const device *dev, comm *world, const pool *p, int i, i
     fsc *agreement = NULL;
     fsc_resolution reached;
     TRY(compare(dev, world, made, p->half[0][i], p->half[1][j], &agreement, &reached));
-    log_info("first half %d and second half %d agree (FSC 0.5) to %.2f A of %.2f A", i + 1, j + 1,
-             reached.angstrom, 1 / made->s_max);
+    char text[FSC_TEXT_SIZE];
+    log_info("first half %d and second half %d: FSC(0.5) %s, the edge is %.2f A", i + 1, j + 1,
+             fsc_resolution_text(&reached, text), 1 / made->s_max);
     if (made->agreement && made->resolution.angstrom <= reached.angstrom) {
         fsc_destroy(agreement);
         return STATUS_OK;
@@ -266,7 +267,8 @@ static status judge(const device *dev, comm *world, const pool *p, reconstructio
         TRY(judge_pair(dev, world, p, i, newest, made));
         TRY(judge_pair(dev, world, p, newest, i, made));
     }
-    log_info("the halves agree to %.2f A: %s", made->resolution.angstrom,
+    char text[FSC_TEXT_SIZE];
+    log_info("the halves: FSC(0.5) %s, %s", fsc_resolution_text(&made->resolution, text),
              made->converged ? "converged" : "not converged");
     return STATUS_OK;
 }
@@ -362,43 +364,19 @@ done:
     return result;
 }
 
-/* The particle is larger than the finest period of the data, and the first generation has pixels as
-   well as a Fourier voxel. */
-static status check_resolution(const config *cfg, const catalogue *k)
-{
-    const double s_max = k->radius[k->n_pixels - 1];
-    const double first = fmax(k->radius[0] / s_max, 2 / (double)cfg->grid.size);
-    if (cfg->grid.diameter * s_max < 1)
-        return config_fail(cfg, &cfg->grid.diameter,
-                           "is %g A, smaller than the finest period of the images, %.2f A; write "
-                           "the particle's largest diameter in A",
-                           cfg->grid.diameter, 1 / s_max);
-    if (cfg->run.resolution_start < first)
-        return config_fail(cfg, &cfg->run.resolution_start,
-                           "is %g of the largest |s|, a period of %.1f A, where the images or the "
-                           "grid have nothing yet; make it at least %.3f",
-                           cfg->run.resolution_start, 1 / (cfg->run.resolution_start * s_max),
-                           ceil(1000 * first) / 1000);
-    return STATUS_OK;
-}
-
 static status start(const config *cfg, const catalogue *k, reconstruction *made)
 {
-    TRY(check_resolution(cfg, k));
     made->size = cfg->grid.size;
     made->s_max = k->radius[k->n_pixels - 1];
     made->voxel = 1 / (2 * made->s_max);
     const size_t n = (size_t)(made->size * made->size * made->size);
     for (int h = 0; h < 2; h++)
         made->half[h] = calloc(n, sizeof *made->half[h]);
-    if (!made->half[0] || !made->half[1]) FAIL(STATUS_RESOURCE, "out of host memory");
-    const double box = (double)made->size * made->voxel;
-    if (2 * cfg->grid.diameter > 1.3 * box)
-        return config_fail(cfg, &cfg->grid.size,
-                           "is %lld voxels of %.2f A, a box of %.0f A; an autocorrelation of twice "
-                           "grid.diameter = %.0f A needs %.0f voxels",
-                           (long long)made->size, made->voxel, box, cfg->grid.diameter,
-                           ceil(2 * cfg->grid.diameter / made->voxel));
+    if (!made->half[0] || !made->half[1])
+        FAIL(
+            STATUS_RESOURCE,
+            "no memory for maps of grid.size %lld, %.1f GB each; lower it, or use fewer ranks a node",
+            (long long)made->size, 8e-9 * (double)n);
     return STATUS_OK;
 }
 

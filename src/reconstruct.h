@@ -38,8 +38,7 @@ typedef struct reconstruction {
 } reconstruction;
 
 /* The data set's images against one another, as said above; the caller destroys what is made.  A run
-   that does not converge is no failure.  STATUS_CONFIG when the data do not fit into the grid.
-   Collective. */
+   that does not converge is no failure.  The catalogue is of inputs_open.  Collective. */
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
                    reconstruction **created);
 /* Accepts NULL. */

@@ -23,8 +23,8 @@ static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
 /* The results are written as NAME.new first and named together, so that a failure leaves those of
    an earlier run as they were, all of them. */
 static const char *const result_names[] = {
-    "density.mrc", "density_half1.mrc", "density_half2.mrc",
-    "fsc.txt",     "orientations.txt",  "result.h5",
+    "config.resolved.yaml", "density.mrc", "density_half1.mrc", "density_half2.mrc", "fsc.txt",
+    "orientations.txt",     "result.h5",
 };
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
 
@@ -54,18 +54,6 @@ static status make_directory(const char *path)
     return STATUS_OK;
 }
 
-static status write_config(const config *cfg)
-{
-    char path[PATH_SIZE];
-    atomic_file *file = NULL;
-    path_of(cfg, "config.resolved.yaml", path);
-    TRY(atomic_begin_stream(path, &file));
-    const status result = config_write(cfg, atomic_stream(file));
-    if (result == STATUS_OK) return atomic_commit(file);
-    atomic_abandon(file);
-    return status_prefix(result, "%s", path);
-}
-
 /* The lock is on log.txt, and goes when the process does, however it ends. File systems without
    locks do without. */
 static status lock_directory(const config *cfg, FILE *log)
@@ -87,7 +75,6 @@ status results_begin(const config *cfg, FILE **log)
     FILE *opened = fopen(path, "a");
     if (!opened) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
     status result = lock_directory(cfg, opened);
-    if (result == STATUS_OK) result = write_config(cfg);
     if (result == STATUS_OK)
         *log = opened;
     else
@@ -112,7 +99,19 @@ static status write_map(const config *cfg, const char *name, const reconstructio
     return result;
 }
 
-/* -- tables -- */
+/* -- settings and tables -- */
+
+static status write_config(const config *cfg)
+{
+    char path[PATH_SIZE];
+    atomic_file *file = NULL;
+    new_path_of(cfg, "config.resolved.yaml", path);
+    TRY(atomic_begin_stream(path, &file));
+    const status result = config_write(cfg, atomic_stream(file));
+    if (result == STATUS_OK) return atomic_commit(file);
+    atomic_abandon(file);
+    return status_prefix(result, "%s", path);
+}
 
 static status write_fsc(const config *cfg, const reconstruction *made)
 {
@@ -125,8 +124,10 @@ static status write_fsc(const config *cfg, const reconstruction *made)
     fprintf(
         out,
         "# Fourier shell correlation of two halves of the images, reconstructed independently\n");
-    fprintf(out, "# resolution (full period): %.3f A at 0.5, %.3f A at 0.143, %.3f A is the edge\n",
-            made->resolution.angstrom, strict.angstrom, 1 / made->s_max);
+    char half_text[FSC_TEXT_SIZE], strict_text[FSC_TEXT_SIZE];
+    fprintf(out, "# resolution (full period): %s at 0.5, %s at 0.143, %.2f A is the edge\n",
+            fsc_resolution_text(&made->resolution, half_text),
+            fsc_resolution_text(&strict, strict_text), 1 / made->s_max);
     fprintf(out, "# shell  s[1/A]  d[A]  n_voxels  fsc\n");
     for (int i = 0; i < made->agreement->n_shells; i++)
         fprintf(out, "%4d %.6f %9.3f %8lld %9.5f\n", i, made->agreement->s[i],
@@ -246,6 +247,7 @@ fail:
 
 static status write_all(const config *cfg, const reconstruction *made)
 {
+    TRY(write_config(cfg));
     TRY(write_map(cfg, "density.mrc", made, made->density, "mtip density"));
     TRY(write_map(cfg, "density_half1.mrc", made, made->half[0], "mtip density, first half"));
     TRY(write_map(cfg, "density_half2.mrc", made, made->half[1], "mtip density, second half"));

@@ -1,6 +1,6 @@
 /* results.h: the run directory.
 
-     config.resolved.yaml  every setting, with units
+     config.resolved.yaml  every setting of the run that made the results, with units
      log.txt               what was shown, with times
      result.h5             everything below with units, and the history of the generations
      density.mrc           the density, voxel size set
@@ -14,11 +14,11 @@
 
 #include <stdio.h>
 
-/* Makes the directory (and those above it) if need be, checks that it can be written, writes
-   config.resolved.yaml and opens log.txt for appending (the caller closes it). One rank. */
+/* Makes the directory (and those above it) if need be, checks that it can be written and opens
+   log.txt for appending (the caller closes it). One rank. */
 status results_begin(const config *cfg, FILE **log);
 
-/* Writes all of a reconstruction; on failure the files of an earlier one stay. One rank. */
+/* Writes all of a reconstruction and its settings; on failure the files of an earlier one stay. One rank. */
 status results_write(const config *cfg, const reconstruction *made);
 
 #endif

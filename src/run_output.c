@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "io_hdf5.h"
 #include "io_mrc.h"
 
@@ -163,12 +164,19 @@ static status read_text_orientations(run_output *run)
     return result;
 }
 
+/* The run may be another version's: what cannot be read has its default, and a warning. */
 static status read_settings(run_output *run)
 {
     char path[PATH_SIZE];
     config_default(&run->settings);
     if (!exists(run, "config.resolved.yaml")) return STATUS_OK;
-    return config_load(path_of(run, "config.resolved.yaml", path), 0, NULL, &run->settings);
+    status result =
+        config_load(path_of(run, "config.resolved.yaml", path), 0, NULL, &run->settings);
+    if (result != STATUS_CONFIG) return result;
+    log_warning("settings of the run that this version does not know are left out, or have their "
+                "defaults:\n%s",
+                status_message());
+    return STATUS_OK;
 }
 
 static status read_all(run_output *run)

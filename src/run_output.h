@@ -15,7 +15,7 @@ typedef struct run_output {
     int64_t *image;   /* [n_images] index in the data set */
     double *orientations;             /* [n_images][4] */
     char data_file[CONFIG_TEXT_SIZE]; /* "" if the run does not say */
-    config settings;                  /* of config.resolved.yaml, or the defaults */
+    config settings; /* of config.resolved.yaml as far as readable, else defaults */
 } run_output;
 
 /* Orientations come from result.h5, or from orientations.txt where that is missing.  STATUS_INPUT

@@ -1,9 +1,12 @@
 # Rotations and evaluation.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-foreach(unit evaluate rotation)
+foreach(unit align evaluate fsc rotation)
   add_executable(test_${unit} test_${unit}.c)
   target_link_libraries(test_${unit} PRIVATE stages PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
+endforeach()
+foreach(unit align evaluate fsc)
+  target_sources(test_${unit} PRIVATE map_case.c)
 endforeach()
 add_executable(test_command_evaluate test_command_evaluate.c)
 target_link_libraries(test_command_evaluate PRIVATE app PkgConfig::CMOCKA)

@@ -2,9 +2,10 @@
 
      h5_tool same A B PATH...       the same bits in both?
      h5_tool alike A B PATH LEAST   correlation of at least this (printed)
-     h5_tool damage FILE WHAT [K]   nan, negative, bright, dark: in or of image K; same: all images
-                                    are the first; mask: nothing is left;
-                                    positions: of another detector; truth: taken away */
+     h5_tool fill FILE PATH VALUE [FIRST COUNT]   numbers of a dataset, counted along it (all)
+     h5_tool damage FILE WHAT       same: all images are the first; positions: of another detector;
+                                    truth: taken away; wavelength: taken away
+     h5_tool flip FILE SEED         one bit of the file's bytes, chosen by the seed */
 #include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
@@ -67,31 +68,34 @@ static int alike(const char *a, const char *b, const char *path, double least)
     return c >= least;
 }
 
-/* Sets image k to zero (dark), or one pixel in the middle of its last row to a value. */
-static int spoil_image(hid_t file, hsize_t k, const double *value)
+static int fill(const char *path, const char *name, double value, hsize_t first, hsize_t count)
 {
-    hid_t set = H5Dopen2(file, "/intensities", H5P_DEFAULT), space = H5Dget_space(set);
-    hsize_t dims[4], start[4] = {k, 0, 0, 0}, count[4] = {1, 1, 1, 1};
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    if (value) {
-        start[2] = dims[2] - 1;
-        start[3] = dims[3] / 2;
-    } else {
-        count[1] = dims[1];
-        count[2] = dims[2];
-        count[3] = dims[3];
-    }
-    hsize_t n = count[1] * count[2] * count[3];
-    double *numbers_in = calloc(n, sizeof *numbers_in);
-    if (value) numbers_in[0] = *value;
-    hid_t memory = H5Screate_simple(1, &n, NULL);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    herr_t code = H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, numbers_in);
-    free(numbers_in);
-    H5Sclose(memory);
-    H5Sclose(space);
-    H5Dclose(set);
-    return code >= 0;
+    hsize_t n = 0;
+    double *values = numbers(path, name, &n);
+    if (count == 0) count = n;
+    for (hsize_t i = first; values && i < first + count && i < n; i++)
+        values[i] = value;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t set = file < 0 ? -1 : H5Dopen2(file, name, H5P_DEFAULT);
+    herr_t code = -1;
+    if (set >= 0 && values && first + count <= n)
+        code = H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    free(values);
+    if (set >= 0) H5Dclose(set);
+    return file >= 0 && H5Fclose(file) >= 0 && code >= 0;
+}
+
+static int flip(const char *path, unsigned long seed)
+{
+    FILE *file = fopen(path, "r+b");
+    if (!file || fseek(file, 0, SEEK_END) != 0) return 0;
+    const unsigned long size = (unsigned long)ftell(file);
+    const unsigned long bit = (seed * 2654435761u + seed * seed * 40503u) % (8 * size);
+    fseek(file, (long)(bit / 8), SEEK_SET);
+    const int byte = fgetc(file);
+    fseek(file, (long)(bit / 8), SEEK_SET);
+    fputc(byte ^ (1 << bit % 8), file);
+    return fclose(file) == 0;
 }
 
 static int repeat_first(hid_t file)
@@ -111,17 +115,6 @@ static int repeat_first(hid_t file)
     return code >= 0;
 }
 
-static int clear_mask(hid_t file)
-{
-    hid_t set = H5Dopen2(file, "/mask", H5P_DEFAULT), space = H5Dget_space(set);
-    unsigned char *zeros = calloc((size_t)H5Sget_simple_extent_npoints(space), 1);
-    herr_t code = H5Dwrite(set, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros);
-    free(zeros);
-    H5Sclose(space);
-    H5Dclose(set);
-    return code >= 0;
-}
-
 static int other_detector(hid_t file)
 {
     const char *name = "/pixel_position_reciprocal";
@@ -135,19 +128,14 @@ static int other_detector(hid_t file)
     return set >= 0;
 }
 
-static int damage(const char *path, const char *what, hsize_t k)
+static int damage(const char *path, const char *what)
 {
-    const double nan = NAN, negative = -1, bright = 1e9;
     int done = 0;
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (file < 0) return 0;
-    if (strcmp(what, "nan") == 0) done = spoil_image(file, k, &nan);
-    if (strcmp(what, "negative") == 0) done = spoil_image(file, k, &negative);
-    if (strcmp(what, "bright") == 0) done = spoil_image(file, k, &bright);
     if (strcmp(what, "same") == 0) done = repeat_first(file);
-    if (strcmp(what, "dark") == 0) done = spoil_image(file, k, NULL);
-    if (strcmp(what, "mask") == 0) done = clear_mask(file);
     if (strcmp(what, "positions") == 0) done = other_detector(file);
+    if (strcmp(what, "wavelength") == 0) done = H5Adelete(file, "wavelength") >= 0;
     if (strcmp(what, "truth") == 0)
         done = H5Ldelete(file, "/orientations", H5P_DEFAULT) >= 0 &&
                H5Ldelete(file, "/fluences", H5P_DEFAULT) >= 0 &&
@@ -163,7 +151,13 @@ int main(int argc, char **argv)
             good &= same(argv[2], argv[3], argv[i]);
     else if (argc == 6 && strcmp(argv[1], "alike") == 0)
         good = alike(argv[2], argv[3], argv[4], strtod(argv[5], NULL));
-    else if (argc > 3 && strcmp(argv[1], "damage") == 0)
-        good = damage(argv[2], argv[3], argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
+    else if ((argc == 5 || argc == 7) && strcmp(argv[1], "fill") == 0)
+        good = fill(argv[2], argv[3], strtod(argv[4], NULL),
+                    argc == 7 ? strtoull(argv[5], NULL, 10) : 0,
+                    argc == 7 ? strtoull(argv[6], NULL, 10) : 0);
+    else if (argc == 4 && strcmp(argv[1], "damage") == 0)
+        good = damage(argv[2], argv[3]);
+    else if (argc == 4 && strcmp(argv[1], "flip") == 0)
+        good = flip(argv[2], strtoul(argv[3], NULL, 10));
     return !good;
 }

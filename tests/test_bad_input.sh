@@ -21,7 +21,7 @@ data: {file: images.h5}
 grid: {size: 17, diameter: 45}
 slice: {references: 40, final_references: 40}
 phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 1, final_generations: 1, attempts: 1, directory: run}
+run: {generations: 2, final_generations: 1, attempts: 1, directory: run}
 END
 # expect CODE TEXT COMMAND ARGUMENT...: mtip exits with CODE and says TEXT.
 check() {
@@ -36,11 +36,20 @@ expect() {
   "$mtip" "$@" >out 2>&1
   check "$@"
 }
-# both: the same on one rank and on three, where the failure is printed once.
+# both: the same on one rank and on three, where the failure is printed once; what reconstruct says
+# of its settings and data, check says too.
 both() {
   expect "$@"
   code=$1 text=$2
   shift 2
+  if [ "$1 $code" = 'reconstruct 3' ] || [ "$1 $code" = 'reconstruct 4' ]; then
+    tail -n 1 out >said
+    shift
+    "$mtip" -q check "$@" 2>out >/dev/null
+    check check "$@"
+    tail -n 1 out | cmp -s - said || { say "check $*: not the words of reconstruct"; cat out said; }
+    set -- reconstruct "$@"
+  fi
   "$mpirun" --oversubscribe -n 3 "$mtip" "$@" >out 2>&1
   check 'on three ranks:' "$@"
   [ "$code" -eq 0 ] || [ "$(grep -cF -- "$text" out)" -eq 1 ] || say "said more than once: $text"
@@ -52,6 +61,7 @@ config() {
 }
 expect 0 'images.h5: 40 images' simulate a.yaml
 expect 0 'converged' reconstruct a.yaml
+cp -r run good
 
 # Settings: the place, the value, the cure.
 config 'grid:\n  sise: 41\n' '2:3: '
@@ -71,9 +81,16 @@ both 2 "did you mean 'size'" reconstruct a.yaml --set grid.sise=1
 both 3 'a.yaml:5:8: grid.size is 17 voxels' reconstruct a.yaml --set grid.diameter=500
 
 # Data sets that are not what they should be.
-bad() { # WHAT [IMAGE]: bad.h5 is the data set, damaged
+bad() { # [WHAT]: bad.h5 is the data set, damaged
   cp images.h5 bad.h5
-  [ -z "$1" ] || "$tool" damage bad.h5 "$@" || say "cannot damage: $*"
+  [ -z "$1" ] || "$tool" damage bad.h5 "$1" || say "cannot damage: $*"
+}
+bad_at() { # DATASET VALUE [FIRST COUNT]: the same, by a value in these places or all
+  bad
+  fill "$@"
+}
+fill() {
+  "$tool" fill bad.h5 "$@" || say "cannot fill: $*"
 }
 reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=other"
 # shellcheck disable=SC2086
@@ -84,13 +101,13 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
   both 4 'bad.h5: is not an HDF5 file' $reconstruct_bad
   rm bad.h5
   both 4 'bad.h5: cannot open: No such file' $reconstruct_bad
-  bad mask
+  bad_at /mask 0
   both 4 "'/mask' leaves no pixel to use; expected 1 = use" $reconstruct_bad
   bad positions
   both 4 "'/pixel_position_reciprocal' is (1, 5, 7, 3) float64; for images of 1 x 12 x 12 pixels" \
     $reconstruct_bad
-  for what in nan negative; do
-    bad $what 7
+  for value in nan -1 inf; do
+    bad_at /intensities $value 1146 1
     both 4 'image 7 is the first; mend them, mask the pixel, or set data.strict: false' \
       $reconstruct_bad --set data.strict=true
     both 0 '39 images of 140 pixels (0 dark, 1 bad left out)' $reconstruct_bad
@@ -98,28 +115,54 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
       $reconstruct_bad --set data.max_bad_fraction=0.01
     expect 0 'bad' check bad.h5
   done
-  bad dark 3
-  "$tool" damage bad.h5 dark 39
+  bad_at /intensities 0 432 144
+  fill /intensities 0 5616 144
   both 0 '38 images of 140 pixels (2 dark, 0 bad left out)' $reconstruct_bad
   grep -q '^3 \|^39 ' other/orientations.txt && say 'a dark image has an orientation'
   [ "$(grep -vc '^#' other/orientations.txt)" -eq 38 ] || say 'not 38 orientations'
   both 0 '38 images of 140 pixels (2 dark, 0 bad left out)' $reconstruct_bad \
     --set data.strict=true --set parallel.read=scatter
   bad truth
-  both 4 "orientations" $reconstruct_bad --set run.true_orientations=true
+  both 3 'run.true_orientations: it is true, but bad.h5 holds no orientations; write false' \
+    $reconstruct_bad --set run.true_orientations=true
+  bad_at /orientations nan 29 1
+  both 4 'quaternion 7 has length nan; expected 1' $reconstruct_bad --set run.true_orientations=true
+  both 0 '40 images of 140 pixels' $reconstruct_bad
+  bad_at /orientations 0 28 4
+  both 4 'quaternion 7 has length 0; expected 1' $reconstruct_bad --set run.true_orientations=true
+
+  # Pixels that tell nothing: one, all at one position, none where there is light.
+  bad_at /mask 0
+  fill /mask 1 5 1
+  both 4 'bad.h5: all of the pixels to use (1 of 144) are at one position' $reconstruct_bad
+  bad_at /pixel_position_reciprocal 1e9
+  both 4 "attribute 'wavelength' is 2.69531 Angstrom, but the pixel positions lie on" $reconstruct_bad
+  "$tool" damage bad.h5 wavelength || say 'cannot take the wavelength away'
+  both 4 'bad.h5: all of the pixels to use (140 of 144) are at one position' $reconstruct_bad
+  bad_at /intensities 0
+  both 4 'bad.h5: 40 of 40 images have no photons' $reconstruct_bad
+  both 4 'usable images: 1 of 1 from data.first = 39 on; the two halves need one each' \
+    $reconstruct_bad --set data.file=images.h5 --set data.first=39
 
   # A mask of its own, on top of the one in the data.
-  bad mask
+  bad_at /mask 0
   both 4 'the masks leave none of the 144 pixels' reconstruct a.yaml --set data.mask_file=bad.h5
   both 4 'none.h5: cannot open' reconstruct a.yaml --set data.mask_file=none.h5
   both 0 'images of 140 pixels' reconstruct a.yaml --set data.mask_file=images.h5
-  both 4 'holds 40 images, data.first is 40' reconstruct a.yaml --set data.first=40
-  both 4 'data.images is 41' reconstruct a.yaml --set data.images=41
+  both 3 'data.first: it is 40, but images.h5 holds 40 images; lower it' reconstruct a.yaml --set data.first=40
+  both 3 'data.images: it is 41, but images.h5 holds 40 images from data.first 0' reconstruct a.yaml --set data.images=41
 }
+
+# A run that fails leaves the results of the one before, and the settings beside them.
+bad_at /intensities 0
+both 4 'have no photons' reconstruct a.yaml --set data.file=bad.h5
+diff -r -x log.txt good run || say 'a failed run has changed the results of the one before'
 
 # Settings and data that would give a map of nothing.
 config 'run: {final_generations: 0}\n' '1:26: run.final_generations'
-config 'phase: {shrinkwrap_threshold: 1}\n' '1:31: phase.shrinkwrap_threshold'
+config 'run: {generations: 1}\n' '1:20: run.generations'
+config 'phase: {shrinkwrap_threshold: 0.9}\n' '1:31: phase.shrinkwrap_threshold'
+config 'merge: {tolerance: 1}\n' '1:20: merge.tolerance'
 expect 3 'nufft.upsampling: it is 1.25, which reaches 0.0001 at best' reconstruct a.yaml \
   --set nufft.upsampling=1.25 --set nufft.tolerance=1e-5
 both 3 'grid.diameter: it is 3 A, smaller than the finest period' reconstruct a.yaml \
@@ -133,7 +176,7 @@ cp images.h5 bad.h5
 "$tool" damage bad.h5 same || say 'cannot make all images the same'
 both 4 'bad.h5: all images are the same' reconstruct a.yaml --set data.file=bad.h5
 cp images.h5 bad.h5
-"$tool" damage bad.h5 bright 5 || say 'cannot make an image bright'
+fill /intensities 1e9 858 1
 both 0 '1 images with more than 1000 times the photons' reconstruct a.yaml --set data.file=bad.h5
 
 # Two runs at once in one directory: the second one is told.
@@ -183,8 +226,7 @@ full() {
       grep -q 'The results are whole' out || { say "$free KiB free: exit code $got"; head -n 8 out; }
     else
       n_full=$((n_full + 1))
-      rm -f before/*/log.txt disk/*/log.txt before/*/config.resolved.yaml \
-        disk/*/config.resolved.yaml # of this run, not of the result
+      rm -f before/*/log.txt disk/*/log.txt # of this run, not of the result
       diff -r before disk || say "$free KiB free: the old result has changed"
     fi
     rm -rf before

@@ -209,6 +209,32 @@ static void a_structure_and_a_map_serve_as_truth(void **state)
     assert_between(number_after(output, "\"cc\": "), 0.99, 1.0001);
 }
 
+/* Keys that are gone, sections that are gone, values no longer allowed: said, and done without. */
+static void settings_of_another_version_are_done_without(void **state)
+{
+    (void)state;
+    char output[TEXT], errors[TEXT] = "";
+    FILE *config = fopen(path_of("run/config.resolved.yaml"), "w");
+    assert_non_null(config);
+    fprintf(config, "data: {dataset: nothing, shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
+    assert_int_equal(fclose(config), 0);
+    assert_int_equal(run("evaluate run --json", output), 4); /* what it needs is read */
+    config = fopen(path_of("run/config.resolved.yaml"), "w");
+    assert_non_null(config);
+    fprintf(config, "data: {shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
+    assert_int_equal(fclose(config), 0);
+    assert_int_equal(run("evaluate run --json", output), 0);
+    assert_between(number_after(output, "\"cc\": "), 0.99, 1.0001);
+    FILE *said = fopen(path_of("errors"), "r");
+    assert_non_null(said);
+    errors[fread(errors, 1, sizeof errors - 1, said)] = 0;
+    fclose(said);
+    assert_non_null(strstr(errors, "config.resolved.yaml:1:8: unknown key 'shuffle'"));
+    assert_non_null(strstr(errors, "config.resolved.yaml:2:1: unknown section 'legion'"));
+    assert_non_null(strstr(errors, "config.resolved.yaml:3:14: grid.size: 2 is out of range"));
+    assert_int_equal(unlink(path_of("run/config.resolved.yaml")), 0);
+}
+
 static void broken_input_is_named(void **state)
 {
     (void)state;
@@ -227,6 +253,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_last_line_is_the_resolution),
         cmocka_unit_test(json_has_the_numbers),
         cmocka_unit_test(a_structure_and_a_map_serve_as_truth),
+        cmocka_unit_test(settings_of_another_version_are_done_without),
         cmocka_unit_test(broken_input_is_named),
     };
     return cmocka_run_group_tests(tests, prepare, clean);

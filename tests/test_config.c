@@ -113,7 +113,7 @@ static void rejects_values_out_of_range_with_the_unit(void **state)
         {"run: {seed: 9223372036854775808}",
          "c.yaml:1:13: run.seed: 9223372036854775808 is out of range; it must be >= 0"},
         {"merge: {tolerance: 1e-999}",
-         "c.yaml:1:20: merge.tolerance: 1e-999 is out of range; it must be 0 .. 1"},
+         "c.yaml:1:20: merge.tolerance: 1e-999 is out of range; it must be 0 .. 0.1"},
     };
     CHECK_ERRORS(cases);
 }

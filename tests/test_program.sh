@@ -27,7 +27,8 @@ expect 0 out 'size: 41' --help-config
 expect 2 err "unknown command 'chekc', did you mean 'check'?" chekc
 expect 2 err 'no command' -q
 expect 0 out 'particle        70 A' check "$work/good.yaml"
-expect 3 err 'good.yaml:2:3: grid.size is 45 voxels' check "$work/good.yaml" --set grid.diameter=90
+expect 3 err 'good.yaml:2:3: grid.size is 45 voxels' check "$work/good.yaml" --set grid.diameter=110
+expect 0 err '52 would hold all of the autocorrelation' check "$work/good.yaml" --set grid.diameter=90
 expect 3 err 'bad.yaml:2:9: grid.size' check "$work/bad.yaml"
 expect 2 err '--set grid.size=x' check "$work/good.yaml" --set grid.size=x
 expect 3 err 'a directory' check "$work"
@@ -45,8 +46,8 @@ expect 0 err 'images.h5 is not there yet' check "$work/run.yaml"
 expect 0 err 'images.h5' simulate "$work/run.yaml"
 expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/images.h5"
 expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/run.yaml"
-expect 3 err '--set data.images: it is 4' check "$work/run.yaml" --set data.images=4
-expect 3 err '--set grid.size: it is 30 voxels' check "$work/run.yaml" --set grid.size=30
+expect 3 err '--set data.images: it is 4, but' check "$work/run.yaml" --set data.images=4
+expect 3 err '--set grid.size: it is 25 voxels' check "$work/run.yaml" --set grid.size=25
 head -c 5000 "$work/images.h5" >"$work/cut.h5"
 expect 4 err 'cut.h5' check "$work/cut.h5"
 

@@ -329,10 +329,16 @@ static void refuses_absurd_fluxes(void **state)
 {
     (void)state;
     bench b = make_bench("2LYZ.pdb", 0);
-    const simulate_settings settings = {.photons_per_image = 1e16};
-    simulate *sim;
-    assert_fails(simulate_create(b.det, b.sc, &settings, &sim), STATUS_INVALID, "too many");
-    assert_null(sim);
+    const double fluxes[] = {1e50, INFINITY};
+    float image[4];
+    for (int i = 0; i < 2; i++) {
+        const simulate_settings settings = {.flux = fluxes[i]};
+        simulate *sim;
+        assert_ok(simulate_create(b.det, b.sc, &settings, &sim));
+        assert_true(simulate_brightest_photons(sim) > SIMULATE_MOST_PHOTONS);
+        assert_fails(simulate_images(sim, 0, 1, image), STATUS_INVALID, "too many");
+        simulate_destroy(sim);
+    }
     destroy_bench(&b);
 }
 
