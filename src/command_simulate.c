@@ -3,7 +3,9 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "check_data.h"
 #include "commands.h"
 #include "core/log.h"
 #include "dataset.h"
@@ -181,9 +183,19 @@ static status prepare(job *j)
     return allocate_round(j);
 }
 
+/* A typing mistake must not cost the structure or the config. */
+static status spare_other_files(const char *path)
+{
+    if (access(path, F_OK) == 0 && !check_data_is(path))
+        FAIL(STATUS_OUTPUT,
+             "%s: exists and is no HDF5 file; choose another simulate.output, or remove it", path);
+    return STATUS_OK;
+}
+
 static status create_file(job *j, const char *typed)
 {
     char *text = NULL;
+    TRY(spare_other_files(j->config->simulate.output));
     TRY(config_text(j->config, &text));
     const dataset_atoms truth = {j->atoms, j->n_atoms, j->scattering};
     const dataset_description about = {

@@ -48,7 +48,9 @@ static status make_directory(const char *path)
     }
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
-        FAIL(STATUS_OUTPUT, "the run directory %s is a file; choose another run.directory", path);
+        FAIL(STATUS_OUTPUT,
+             "the run directory %s is a file, or a link to nothing; choose another run.directory",
+             path);
     if (access(path, W_OK | X_OK) != 0)
         FAIL(STATUS_OUTPUT, "cannot write in the run directory %s: %s", path, strerror(errno));
     return STATUS_OK;

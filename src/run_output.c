@@ -29,9 +29,13 @@ static status copy_values(const mrc_map *map, const char *path, double **values)
     int64_t size = map->nx * map->ny * map->nz;
     double *copy = malloc((size_t)size * sizeof *copy);
     if (!copy) FAIL(STATUS_RESOURCE, "no memory for %s", path);
-    for (int64_t i = 0; i < size; i++)
+    *values = copy; /* the caller's from here on */
+    for (int64_t i = 0; i < size; i++) {
         copy[i] = map->values[i];
-    *values = copy;
+        if (!isfinite(copy[i]))
+            FAIL(STATUS_INPUT, "%s: voxel %lld is %g; the map is damaged", path, (long long)i,
+                 copy[i]);
+    }
     return STATUS_OK;
 }
 
@@ -78,6 +82,20 @@ static status allocate_images(run_output *run, int64_t n_images)
     run->orientations = malloc((size_t)n_images * 4 * sizeof *run->orientations);
     if (!run->image || !run->orientations)
         FAIL(STATUS_RESOURCE, "no memory for %lld orientations", (long long)n_images);
+    return STATUS_OK;
+}
+
+static status check_orientations(const run_output *run)
+{
+    for (int64_t i = 0; i < run->n_images; i++) {
+        const double *q = run->orientations + 4 * i;
+        const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+        if (!(fabs(norm - 1) < 1e-3))
+            FAIL(STATUS_INPUT,
+                 "%s: the run's orientation %lld is a quaternion of length %g, expected 1; its "
+                 "result.h5 or orientations.txt is damaged",
+                 run->directory, (long long)i, norm);
+    }
     return STATUS_OK;
 }
 
@@ -190,6 +208,7 @@ static status read_all(run_output *run)
     TRY(read_half(run, 1));
     TRY(read_result(run));
     if (run->n_images == 0) TRY(read_text_orientations(run));
+    TRY(check_orientations(run));
     if (!*run->data_file) memcpy(run->data_file, run->settings.data.file, sizeof run->data_file);
     return STATUS_OK;
 }

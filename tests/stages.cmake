@@ -39,7 +39,7 @@ endforeach()
 # Scripts that run the program; h5_tool compares and damages files for them.
 add_executable(h5_tool h5_tool.c)
 target_link_libraries(h5_tool PRIVATE app)
-foreach(name ranks bad_input)
+foreach(name ranks bad_input interrupted)
   add_test(NAME ${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.sh $<TARGET_FILE:mtip>
     ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600

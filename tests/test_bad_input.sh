@@ -61,7 +61,6 @@ config() {
 }
 expect 0 'images.h5: 40 images' simulate a.yaml
 expect 0 'converged' reconstruct a.yaml
-cp -r run good
 
 # Settings: the place, the value, the cure.
 config 'grid:\n  sise: 41\n' '2:3: '
@@ -154,9 +153,17 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
 }
 
 # A run that fails leaves the results of the one before, and the settings beside them.
+cp -r run good
 bad_at /intensities 0
 both 4 'have no photons' reconstruct a.yaml --set data.file=bad.h5
 diff -r -x log.txt good run || say 'a failed run has changed the results of the one before'
+
+# Results that are damaged.
+cp -r good spoilt
+"$tool" fill spoilt/result.h5 /orientations nan 4 1 || say 'cannot fill'
+expect 4 "spoilt: the run's orientation 1 is a quaternion of length nan, expected 1" evaluate spoilt
+printf '\377\377\377\377' | dd of=spoilt/density.mrc bs=1 seek=1424 conv=notrunc 2>/dev/null
+expect 4 'spoilt/density.mrc: voxel 100 is' evaluate spoilt
 
 # Settings and data that would give a map of nothing.
 config 'run: {final_generations: 0}\n' '1:26: run.final_generations'
@@ -191,10 +198,17 @@ wait $holder
 
 # Places that cannot be written: a file in the way, a read-only file system.
 echo old >file
-both 6 'run directory file is a file; choose another run.directory' reconstruct a.yaml \
+both 6 'run directory file is a file, or a link to nothing; choose' reconstruct a.yaml \
   --set run.directory=file
 both 6 'cannot make the run directory file/run: Not a directory' reconstruct a.yaml \
   --set run.directory=file/run
+ln -s nowhere link
+both 6 'run directory link is a file, or a link to nothing' reconstruct a.yaml \
+  --set run.directory=link
+both 6 'link: a symbolic link that leads nowhere' simulate a.yaml --set simulate.output=link
+cp a.yaml kept.yaml
+both 6 'a.yaml: exists and is no HDF5 file' simulate a.yaml --set simulate.output=a.yaml
+cmp a.yaml kept.yaml || say 'simulate wrote over its config'
 both 6 "cannot write in directory 'none'" simulate a.yaml --set simulate.output=none/a.h5
 if [ -z "$MTIP_TEST_MOUNTS" ]; then
   echo 'skipped: full and read-only disks, which only root may mount'

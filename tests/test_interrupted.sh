@@ -1,0 +1,60 @@
+#!/bin/sh
+# Bits of a data set that have flipped, and runs that are interrupted: refused, or without effect; no
+# crash, nothing half written.  Usage: test_interrupted.sh MTIP MPIRUN H5_TOOL SOURCE_DIR
+mtip=$1 mpirun=$2 tool=$3 source=$4
+[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+say() { echo "$*"; failed=1; }
+cat >a.yaml <<END
+molecule: {file: $source/tests/data/2LYZ.pdb}
+detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
+simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
+data: {file: images.h5}
+grid: {size: 17, diameter: 45}
+slice: {references: 40, final_references: 40}
+phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
+run: {generations: 2, final_generations: 1, attempts: 1, directory: run, deterministic: true}
+END
+{ "$mtip" -q simulate a.yaml && "$mtip" -q reconstruct a.yaml; } >out 2>&1 ||
+  { say 'cannot simulate or reconstruct'; cat out; }
+cp -r run good
+
+# What is read has checksums: a flipped bit is found, or lies where nothing is read.
+for seed in 2 3 4 5 6 7 8 9 10 11; do
+  cp images.h5 bad.h5
+  "$tool" flip bad.h5 $seed || say "cannot flip a bit"
+  "$mtip" -q check a.yaml --set data.file=bad.h5 >out 2>&1
+  checked=$?
+  "$mtip" -q reconstruct a.yaml --set data.file=bad.h5 >out 2>&1
+  got=$?
+  [ $got -eq $checked ] || say "bit $seed: check exits with $checked, reconstruct with $got"
+  case $got in
+  0) cmp run/density.mrc good/density.mrc || say "bit $seed: another map, and no word of it" ;;
+  4) grep -q 'bad.h5: ' out || say "bit $seed: which file?" ;;
+  *) say "bit $seed: exit code $got" ;;
+  esac
+done
+
+# same_results WHAT: the results are those of the run before, whole.
+same_results() {
+  diff -r -x log.txt good run || say "$1: the results of the run before have changed"
+}
+rm -rf run
+cp -r good run
+long="reconstruct a.yaml --set run.generations=100000"
+# shellcheck disable=SC2086
+{
+  timeout --preserve-status -s INT 2 "$mtip" -q $long >out 2>&1
+  [ $? -eq 130 ] || say "interrupted: exit code $?"
+  same_results interrupted
+  # One of two ranks is killed: the other ends too.
+  timeout -s KILL 60 "$mpirun" --oversubscribe -n 1 "$mtip" -q $long : \
+    -n 1 timeout -s KILL 4 "$mtip" -q $long >out 2>&1
+  got=$?
+  [ $got -eq 137 ] && grep -q 'exited on signal 9' out || { say "a rank killed: exit code $got"; cat out; }
+  same_results 'a rank killed'
+}
+exit $failed
