@@ -3,7 +3,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "check_data.h"
 #include "commands.h"
@@ -186,7 +186,8 @@ static status prepare(job *j)
 /* A typing mistake must not cost the structure or the config. */
 static status spare_other_files(const char *path)
 {
-    if (access(path, F_OK) == 0 && !check_data_is(path))
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && !check_data_is(path))
         FAIL(STATUS_OUTPUT,
              "%s: exists and is no HDF5 file; choose another simulate.output, or remove it", path);
     return STATUS_OK;
