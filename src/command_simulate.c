@@ -104,7 +104,7 @@ static status check_brightness(const job *j)
         c, scaled ? &c->simulate.photons_per_image : &c->beam.photons_per_pulse,
         "is %g, which gives a pixel up to %.3g photons, more than its 32-bit count can hold; make "
         "it at most %.3g",
-        given, most, given * SIMULATE_MOST_PHOTONS / most);
+        given, most, 0.995 * given * SIMULATE_MOST_PHOTONS / most); /* good after rounding too */
 }
 
 static status make_simulation(job *j)

@@ -44,6 +44,22 @@ expect 0 'images.h5: 5 images' --set simulate.images=5
 expect 0 'most images will be empty' --set simulate.photons_per_image=0.5
 expect 0 'do not hold all of the particle' --set detector.distance=5
 
+
+# What the settings alone decide is an error in them, with the limit.
+expect 3 'beam.photons_per_pulse: it is 1e+20, which gives a pixel up to' \
+  --set beam.photons_per_pulse=1e20 --set beam.focus_diameter=1e-3 \
+  --set simulate.photons_per_image=0 --set detector.beam_stop=0
+limit=$(sed -n 's/.*make it at most \(.*\)$/\1/p' out)
+expect 0 'images.h5: 1 images' --set beam.focus_diameter=1e-3 --set simulate.photons_per_image=0 \
+  --set detector.beam_stop=0 --set simulate.images=1 --set beam.photons_per_pulse="$limit"
+expect 3 'simulate.photons_per_image: it is 4e+11, which gives a pixel up to' \
+  --set simulate.photons_per_image=4e11
+expect 3 'simulate.photons_per_image: it is 1e+12 on 144 pixels' --set simulate.photons_per_image=1e12
+expect 3 'parallel.threads: it is 4096, but this node has' --set parallel.threads=4096
+expect 0 'images.h5: 5 images' --set simulate.images=5 --set detector.distance=1e5 \
+  --set detector.pixel_size=1e-4 # |s| of 1e-10 1/A: still in the direct beam
+
+"$mtip" simulate a.yaml -q --set simulate.images=1
 cp images.h5 old.h5
 expect 4 'none.pdb: cannot open: No such file' --set molecule.file=none.pdb
 expect 6 "cannot write in directory 'none'" --set simulate.output=none/a.h5
