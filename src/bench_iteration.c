@@ -240,7 +240,7 @@ status iteration_create(const device *dev, comm *c, const iteration_options *opt
     *it = (iteration){
         .dev = dev, .comm = c, .options = *options, .n_pixels = options->pixels * options->pixels};
     const double start = now();
-    TRY_OR(fail, comm_device_create(c, dev, COMM_AUTO, &it->devices));
+    TRY_OR(fail, comm_device_create(c, dev, options->path, &it->devices));
     *setup = now() - start;
     TRY_OR(fail, comm_agree(c, create(it, setup)));
     *created = it;

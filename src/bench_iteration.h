@@ -7,6 +7,7 @@
 #ifndef MTIP_BENCH_ITERATION_H
 #define MTIP_BENCH_ITERATION_H
 
+#include "comm_device.h"
 #include "stage_floor.h"
 #include "stage_timer.h"
 
@@ -19,6 +20,7 @@ typedef struct iteration_options {
     double tolerance;           /* of the NUFFTs */
     int cg;                     /* iterations */
     int loops;                  /* of phasing: 125 steps each, and 50 at the end */
+    comm_path path;             /* of exchanges between devices */
 } iteration_options;
 
 /* The paper's sizes of a rank. */

@@ -51,6 +51,7 @@ static const char HELP[] =
     "  --repeat N        iterations, of which the median counts, after one that does not [5]\n"
     "  --csv FILE        the table as CSV\n"
     "  --svg FILE        the table as a plot\n"
+    "  --staged          devices exchange through host memory, not with --strong\n"
     "  --precision P     single or double [double]\n"
     "  --size N          edge of the grid [41]\n"
     "  --pixels N        edge of the detector [32]\n"
@@ -135,6 +136,10 @@ static bool parse_flag(const char *name, settings *s, bool *chosen)
             s->mode = (mode)i;
             return *chosen = true;
         }
+    if (strcmp(name, "--staged") == 0) {
+        s->size.path = COMM_STAGED;
+        return true;
+    }
     return strcmp(name, "--help") == 0 ? (s->help = true) : false;
 }
 

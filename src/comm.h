@@ -46,7 +46,7 @@ void comm_set_place(comm *c, const char *place);
 void comm_set_stage(comm *c, const char *stage);
 
 /* Puts "rank N (place, stage): " before the message of a failure, unless that has been done (N of the
-   world; no more than is known, nothing for a single rank without a place). Not collective. */
+   world; no more than is known; nothing for a single rank without a place). Not collective. */
 status comm_blame(const comm *c, status mine);
 
 /* OK if every rank is OK; else, on all ranks, the code of the first rank that is not and its message,

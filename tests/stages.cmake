@@ -53,10 +53,12 @@ set_tests_properties(end_to_end PROPERTIES LABELS e2e PROCESSORS 2 TIMEOUT 600
 
 add_executable(test_run test_run.c)
 target_link_libraries(test_run PRIVATE app)
-add_test(NAME run_ranks COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_run.sh $<TARGET_FILE:mtip>
-  $<TARGET_FILE:test_run> ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
-set_tests_properties(run_ranks PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
-  ENVIRONMENT "${mpi_environment}")
+foreach(device cpu cuda)
+  add_test(NAME run_ranks.${device} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_run.sh
+    $<TARGET_FILE:mtip> $<TARGET_FILE:test_run> ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${device})
+  set_tests_properties(run_ranks.${device} PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${mpi_environment}")
+endforeach()
 
 add_test(NAME bench_mtip COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_bench_mtip.sh
   $<TARGET_FILE:mtip>)

@@ -1,4 +1,7 @@
-/* One generation on the same input, on any number of ranks: test_run DATA single|double FILE.
+/* One generation on the same input, on any number of ranks:
+
+       test_run DATA single|double FILE [cpu|cuda]
+
    Without FILE it is written; with it, scores, fluences, the merged autocorrelation and the density
    after one step of error reduction must agree with what it holds.  (A step of HIO jumps where the
    projected density changes sign; a start is phased by one rank, whatever their number.) */
@@ -7,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices.h"
 #include "run.h"
 
 enum { SIZE = 21, VOLUME = SIZE * SIZE * SIZE };
@@ -114,9 +118,11 @@ int main(int argc, char **argv)
     int64_t n = 0;
     int failed = 0;
     status result = comm_start(&argc, &argv, &world);
-    if (argc != 4) return 2;
+    if (argc < 4) return 2;
     settings(argv[1], argv[2]);
-    if (result == STATUS_OK) result = device_create_cpu(1, &dev);
+    const bool gpu = argc > 4 && strcmp(argv[4], "cuda") == 0;
+    cfg.parallel.backend = gpu ? CONFIG_BACKEND_CUDA : CONFIG_BACKEND_CPU;
+    if (result == STATUS_OK) result = devices_choose(&cfg, world, 1, &dev);
     if (result == STATUS_OK) result = generation(dev, world, &n, &results);
     if (result != STATUS_OK) {
         fprintf(stderr, "%s\n", status_message());
