@@ -1,12 +1,12 @@
 #include "bench_generation.h"
 
+#include "core/clock.h"
 #include "images.h"
 #include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct generation {
     config cfg;
@@ -18,13 +18,6 @@ struct generation {
 
 /* Photons of a pixel, mean. */
 static const double mean_count = 0.25;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void fill_settings(generation *g, const iteration_options *o, int64_t starts, double memory)
 {
@@ -94,7 +87,7 @@ static void draw_counts(images *set)
         state ^= state << 13; /* Marsaglia's xorshift, J. Stat. Softw. 8, 14 (2003) */
         state ^= state >> 7;
         state ^= state << 17;
-        set->counts[i] = (double)(state >> 11) * 0x1p-53 < mean_count;
+        set->counts[i] = (double)(state >> 11) * 0x1p-53 < mean_count ? 1.0F : 0.0F;
     }
 }
 
@@ -149,9 +142,9 @@ status generation_create(const device *dev, comm *c, const iteration_options *op
     result = make_catalogue(g, options->pixels);
     if (result == STATUS_OK) result = make_images(g, c, options->images);
     TRY_OR(fail, comm_agree(c, result));
-    const double begin = now();
+    const double begin = clock_seconds();
     TRY_OR(fail, run_create(&g->cfg, dev, c, g->catalogue, g->set, 1, &g->run));
-    *setup = now() - begin;
+    *setup = clock_seconds() - begin;
     TRY_OR(fail, start(g, c));
     *created = g;
     return STATUS_OK;

@@ -1,5 +1,6 @@
 #include "bench_iteration.h"
 
+#include "core/clock.h"
 #include "mtip/match.h"
 #include "mtip/merge.h"
 #include "mtip/phase.h"
@@ -9,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ER_STEPS = 50, HIO_STEPS = 25, STRIDE = 7 };
 
@@ -44,13 +44,6 @@ iteration_options iteration_paper(void)
                                .tolerance = 1e-12,
                                .cg = 100,
                                .loops = 10};
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int64_t volume(const iteration *it)
@@ -215,18 +208,18 @@ static status create(iteration *it, double *setup)
     TRY(make_model(it));
     TRY(make_pixels(it));
     TRY(device_alloc(it->dev, bytes(it, volume(it)), &it->merged));
-    double start = now();
+    double start = clock_seconds();
     TRY(slicer_create(it->dev, &slicing, &it->slicer));
     TRY(device_synchronize(it->dev));
-    *setup += now() - start;
+    *setup += clock_seconds() - start;
     TRY(make_slices(it));
     TRY(device_synchronize(it->dev));
-    start = now();
+    start = clock_seconds();
     TRY(make_match(it));
     TRY(make_merger(it));
     TRY(make_phaser(it));
     TRY(device_synchronize(it->dev));
-    *setup += now() - start;
+    *setup += clock_seconds() - start;
     return STATUS_OK;
 }
 
@@ -239,9 +232,9 @@ status iteration_create(const device *dev, comm *c, const iteration_options *opt
     TRY_OR(fail, comm_agree(c, it ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     *it = (iteration){
         .dev = dev, .comm = c, .options = *options, .n_pixels = options->pixels * options->pixels};
-    const double start = now();
+    const double start = clock_seconds();
     TRY_OR(fail, comm_device_create(c, dev, options->path, &it->devices));
-    *setup = now() - start;
+    *setup = clock_seconds() - start;
     TRY_OR(fail, comm_agree(c, create(it, setup)));
     *created = it;
     return STATUS_OK;
@@ -357,12 +350,12 @@ status iteration_run(iteration *it, stage_cost *costs)
 
 static status slice_with_copies(iteration *it, void *host, double *seconds)
 {
-    const double start = now();
+    const double start = clock_seconds();
     TRY(device_from_host(it->dev, it->model, host, bytes(it, volume(it))));
     TRY(slice(it));
     TRY(device_to_host(it->dev, host, it->slices,
                        bytes(it, it->options.references * it->n_pixels)));
-    *seconds = now() - start;
+    *seconds = clock_seconds() - start;
     return STATUS_OK;
 }
 
@@ -371,12 +364,12 @@ static status merge_with_copies(iteration *it, void *host, double *seconds)
     void *kernel, *data;
     int64_t n_kernel, n_data;
     merger_sums(it->merger, &kernel, &n_kernel, &data, &n_data);
-    const double start = now();
+    const double start = clock_seconds();
     TRY(device_from_host(it->dev, it->data, host, bytes(it, it->options.merged * it->n_pixels)));
     TRY(merge(it));
     TRY(device_to_host(it->dev, host, kernel, bytes(it, n_kernel)));
     TRY(device_to_host(it->dev, host, data, bytes(it, n_data)));
-    *seconds = now() - start;
+    *seconds = clock_seconds() - start;
     return STATUS_OK;
 }
 

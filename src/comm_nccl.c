@@ -2,6 +2,7 @@
    errors and on the clock. */
 #include "comm_nccl.h"
 
+#include "core/clock.h"
 #include "core/cuda_try.h"
 
 #include <nccl.h>
@@ -17,18 +18,11 @@ struct comm_nccl {
 
 static const double connect_seconds = 120, finish_seconds = 10;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Most waits are short: the processor is given up after a millisecond only. */
 static void pause_since(double start)
 {
     const struct timespec little = {0, 50000};
-    if (now() - start > 1e-3) nanosleep(&little, NULL);
+    if (clock_seconds() - start > 1e-3) nanosleep(&little, NULL);
 }
 
 const char *comm_nccl_version(void)
@@ -54,12 +48,12 @@ static status give_up(comm_nccl *n, const char *what, const char *detail)
    how that went, ncclInProgress if it is not done in that time. */
 static ncclResult_t wait_for(const comm_nccl *n, double seconds)
 {
-    const double start = now();
+    const double start = clock_seconds();
     for (;; pause_since(start)) {
         ncclResult_t state = ncclInternalError;
         const ncclResult_t asked = ncclCommGetAsyncError(n->nccl, &state);
         if (asked != ncclSuccess) return asked;
-        if (state != ncclInProgress || now() - start > seconds) return state;
+        if (state != ncclInProgress || clock_seconds() - start > seconds) return state;
     }
 }
 
@@ -74,14 +68,15 @@ static status settle(comm_nccl *n, double seconds)
 /* Waits until the GPU has done it, too. */
 static status finish(comm_nccl *n)
 {
-    const double start = now();
+    const double start = clock_seconds();
     for (;; pause_since(start)) {
         TRY(settle(n, n->patience));
         const cudaError_t state = cudaStreamQuery((cudaStream_t)device_stream(n->dev));
         if (state == cudaSuccess) return STATUS_OK;
         if (state != cudaErrorNotReady)
             return give_up(n, "this rank's GPU failed", cudaGetErrorString(state));
-        if (now() - start > n->patience) return give_up(n, "the other ranks do not answer", "");
+        if (clock_seconds() - start > n->patience)
+            return give_up(n, "the other ranks do not answer", "");
     }
 }
 
@@ -155,7 +150,7 @@ void comm_nccl_limit_wait(comm_nccl *n, double seconds)
 static ncclResult_t give(comm_nccl *n, const comm_part *p, ncclDataType_t type)
 {
     const size_t count = (size_t)p->count;
-    const cudaStream_t stream = (cudaStream_t)device_stream(n->dev);
+    cudaStream_t stream = (cudaStream_t)device_stream(n->dev);
     switch (p->verb) {
     case COMM_VERB_SUM:
         return ncclAllReduce(p->from, p->to, count, type, ncclSum, n->nccl, stream);

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "core/clock.h"
 #include "devices.h"
 #include "inputs.h"
 #include "profile.h"
@@ -10,7 +11,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Threads of a rank: those asked for, else its share of the cores when ranks see the same ones. */
@@ -82,9 +82,8 @@ status command_reconstruct(const cli *c, comm *world)
     device *dev = NULL;
     catalogue *k = NULL;
     reconstruction *made = NULL;
-    struct timespec from, to;
+    const double start = clock_seconds();
     char text[FSC_TEXT_SIZE];
-    clock_gettime(CLOCK_MONOTONIC, &from);
     const int threads = choose_threads(cfg, world);
     TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
     log_also_to(log);
@@ -93,10 +92,7 @@ status command_reconstruct(const cli *c, comm *world)
     say_start(cfg, k, world, threads);
     TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
     TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    TRY_OR(done,
-           say_end(world, made,
-                   (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec)));
+    TRY_OR(done, say_end(world, made, clock_seconds() - start));
     if (cli_option_given(c, "--profile")) TRY_OR(done, profile_print(cfg, dev, world, made));
     if (root)
         printf("%s %s half-FSC(0.5) %s\n", cfg->run.directory,

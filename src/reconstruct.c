@@ -1,12 +1,12 @@
 #include "reconstruct.h"
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "mtip/align.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The halves agree where their shells correlate by this much .. */
 static const double agreement_level = 0.5;
@@ -79,13 +79,6 @@ static void plan_work(const config *cfg, int ranks, reconstruction *made)
     }
 }
 
-static double monotonic_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Collective over the run's comm. */
 static status one_generation(run *r, comm *c, const char *who, int number, int last,
                              const run_step *step, reconstruction *made)
@@ -95,7 +88,7 @@ static status one_generation(run *r, comm *c, const char *who, int number, int l
     made->work_done += work_of(step);
     made->work_left = fmax(0, made->work_left - work_of(step));
     const stage_cost *t = record.costs;
-    const double eta = (monotonic_seconds() - made->start) * made->work_left / made->work_done;
+    const double eta = (clock_seconds() - made->start) * made->work_left / made->work_done;
     log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
              "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs "
              "exchange=%.2fs eta=%.0fs",
@@ -388,7 +381,7 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     reconstruction *made = calloc(1, sizeof *made);
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
-    made->start = monotonic_seconds();
+    made->start = clock_seconds();
     plan_work(cfg, comm_size(world), made);
     TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));
     TRY_OR(fail, finish(cfg, dev, world, k, made));

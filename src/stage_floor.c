@@ -1,11 +1,11 @@
 #include "stage_floor.h"
 
+#include "core/clock.h"
 #include "mtip/kernels.h"
 #include "mtip/random.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 static double transform(double n)
 {
@@ -55,13 +55,6 @@ stage_work phase_work(precision p, int64_t n, int64_t steps, int64_t starts)
     return (stage_work){6 * (double)real_size(p) * grid * i, 2 * transform(grid) * i};
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Reals of a copy, more than fit a cache; edge of the matrices of a product, which take longer to
    multiply than to start. */
 typedef struct probe {
@@ -81,15 +74,15 @@ static status measure(const device *dev, precision p, probe o, char *memory, mac
     const image_rows rows = {ROWS_REAL, n, n, n, memory};
     for (int i = 0; i < 4; i++) {
         TRY(device_synchronize(dev));
-        const double start = now();
+        const double start = clock_seconds();
         TRY(device_copy(dev, memory + copy, memory, copy));
         TRY(device_synchronize(dev));
-        const double middle = now();
+        const double middle = clock_seconds();
         TRY(image_kernels_of(dev, p)->score(dev, &rows, n, n, memory + matrix, memory + 2 * matrix,
                                             n));
         TRY(device_synchronize(dev));
         rates->bytes = fmax(rates->bytes, 2 * (double)copy / (middle - start));
-        rates->operations = fmax(rates->operations, 2 * voxels(n) / (now() - middle));
+        rates->operations = fmax(rates->operations, 2 * voxels(n) / (clock_seconds() - middle));
     }
     return STATUS_OK;
 }

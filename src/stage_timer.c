@@ -1,6 +1,6 @@
 #include "stage_timer.h"
 
-#include <time.h>
+#include "core/clock.h"
 
 const char *stage_name(stage s)
 {
@@ -13,10 +13,7 @@ const char *stage_name(stage s)
 
 static stage_cost reading(const stage_timer *t)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (stage_cost){(double)now.tv_sec + 1e-9 * (double)now.tv_nsec, device_traffic(t->dev),
-                        comm_device_traffic(t->devices)};
+    return (stage_cost){clock_seconds(), device_traffic(t->dev), comm_device_traffic(t->devices)};
 }
 
 void stage_timer_reset(stage_timer *t, const device *dev, comm *c, const comm_device *devices)

@@ -56,7 +56,9 @@ static void write_axes(FILE *file, const svg_plot *p, const frame *f)
         snprintf(text, sizeof text, "%g", p->x[i]);
         write_text(file, across(f, p->x[i]), bottom + 18, "middle", text);
     }
-    for (double y = f->y0; y < 1.001 * f->y1; y *= 10) {
+    const int decades = (int)lround(log10(f->y1 / f->y0));
+    for (int i = 0; i <= decades; i++) {
+        const double y = f->y0 * pow(10, i);
         fprintf(file, "<path d=\"M%d %.1f H%g\" stroke=\"#ddd\"/>\n", LEFT, down(f, y), right);
         snprintf(text, sizeof text, "%g", y);
         write_text(file, LEFT - 8, down(f, y) + 4, "end", text);

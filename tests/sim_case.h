@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "assert_ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +26,6 @@
                         close_b, close_by);                                                   \
             fail();                                                                           \
         }                                                                                     \
-    } while (0)
-
-#define assert_ok(call)                                       \
-    do {                                                      \
-        status ok_status = (call);                            \
-        if (ok_status != STATUS_OK) {                         \
-            print_error("%s: %s\n", #call, status_message()); \
-            fail();                                           \
-        }                                                     \
     } while (0)
 
 /* The call fails with this code and a message that holds these words. */

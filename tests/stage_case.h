@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "assert_ok.h"
 
 #include "core/device.h"
 
@@ -24,15 +25,6 @@ typedef struct stage_setup {
 
 /* Set by every suite before its tests run. */
 extern stage_setup stage;
-
-#define assert_ok(call)                                       \
-    do {                                                      \
-        status ok_status = (call);                            \
-        if (ok_status != STATUS_OK) {                         \
-            print_error("%s: %s\n", #call, status_message()); \
-            fail();                                           \
-        }                                                     \
-    } while (0)
 
 /* |a - b| <= tolerance in the l2 norm, relative to b. Fails on NaN. */
 #define assert_near(a, b, n, tolerance)                                            \

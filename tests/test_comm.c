@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "assert_ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +16,6 @@
 
 static comm *world;
 static int rank, size;
-
-#define assert_ok(call)                                       \
-    do {                                                      \
-        status ok_status = (call);                            \
-        if (ok_status != STATUS_OK) {                         \
-            print_error("%s: %s\n", #call, status_message()); \
-            fail();                                           \
-        }                                                     \
-    } while (0)
 
 enum { MANY = 1000 };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "assert_ok.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,15 +22,6 @@ static comm *world;
 static device *dev;
 static int rank, size;
 static bool exclusive; /* every rank has a GPU to itself */
-
-#define assert_ok(call)                                       \
-    do {                                                      \
-        status ok_status = (call);                            \
-        if (ok_status != STATUS_OK) {                         \
-            print_error("%s: %s\n", #call, status_message()); \
-            fail();                                           \
-        }                                                     \
-    } while (0)
 
 /* A path, with pieces of the array of this many bytes (0: as it likes). */
 typedef struct way {

@@ -1,10 +1,10 @@
+#include "core/clock.h"
 #include "core/device_impl.h"
 
 #include <assert.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -52,9 +52,7 @@ static status cpu_synchronize(const device *dev)
 static status cpu_mark_now(const device *dev, device_mark *mark)
 {
     (void)dev;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    mark->seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    mark->seconds = clock_seconds();
     return STATUS_OK;
 }
 
