@@ -1,5 +1,5 @@
-# The stages' kernels on a GPU, compiled once per precision.
-target_sources(stages PRIVATE kernels_cuda.cu)
+# The stages' kernels on a GPU, compiled once per precision; the simulator has one precision.
+target_sources(stages PRIVATE kernels_cuda.cu kernels_cuda_scatter.cu)
 foreach(single 0 1)
   set(part stages_cuda_${single})
   add_library(${part} OBJECT kernels_cuda_cg.cu kernels_cuda_images.cu

@@ -17,3 +17,9 @@ CHOOSE(image)
 CHOOSE(volume)
 CHOOSE(cg)
 CHOOSE(phase)
+
+const scatter_kernels *scatter_kernels_of(const device *dev)
+{
+    extern const scatter_kernels scatter_kernels_cpu, scatter_kernels_cuda;
+    return device_kind_of(dev) == DEVICE_CPU ? &scatter_kernels_cpu : &scatter_kernels_cuda;
+}

@@ -191,11 +191,26 @@ typedef struct phase_kernels {
                             const void *half, double *error_host, double *norm_host);
 } phase_kernels;
 
+/* From atoms to images, in double precision. */
+typedef struct scatter_kernels {
+    /* out[k] += radial_host[|k|^2] in[k], complex, on centred modes [n][n][n]; nothing is added
+       where |k|^2 >= n_radial */
+    status (*add_radial)(const device *dev, int64_t n, int64_t n_radial, const double *radial_host,
+                         const double *in, double *out);
+    /* volume[z][y][x] *= scale (-1)^(x+y+z), complex [n][n][n]: half a period's shift, in the
+       other space of an even n */
+    status (*alternate)(const device *dev, int64_t n, double scale, double *volume);
+    /* out[r][p] = weight[p] |amplitudes[r][p]|^2 of complex amplitudes */
+    status (*intensities)(const device *dev, int64_t n_rows, int64_t n_pixels, const double *weight,
+                          const double *amplitudes, double *out);
+} scatter_kernels;
+
 /* The tables of a device in a precision. */
 const match_kernels *match_kernels_of(const device *dev, precision p);
 const image_kernels *image_kernels_of(const device *dev, precision p);
 const volume_kernels *volume_kernels_of(const device *dev, precision p);
 const cg_kernels *cg_kernels_of(const device *dev, precision p);
 const phase_kernels *phase_kernels_of(const device *dev, precision p);
+const scatter_kernels *scatter_kernels_of(const device *dev);
 
 #endif

@@ -1,41 +1,49 @@
-/* reference.c: see reference.h.  The coefficients are the simulator's own direct sum, at the
-   Fourier voxels instead of a detector's pixels. */
+/* reference.c: see reference.h.  The coefficients are the simulator's own, at the Fourier voxels
+   instead of a detector's pixels. */
 #include "mtip/reference.h"
 
+#include "mtip/atom_modes.h"
 #include "mtip/ball.h"
 
 #include <stdlib.h>
 
+static const double tolerance = 1e-10;
+
 /* The simulator's F has exp(+2 pi i s.r), a transform of the density exp(-2 pi i s.r): conjugate. */
-static status fill(const device *dev, const ball *b, const scatter *sc, double voxel,
+static status fill(const device *dev, const ball *b, const double *modes, double voxel,
                    double *density)
 {
-    const double still[4] = {1, 0, 0, 0};
     double per_voxel = 1 / (voxel * voxel * voxel);
+    int64_t n = b->n, centre = n / 2;
     double *values = malloc((size_t)b->n_points * 2 * sizeof *values);
-    if (!values) FAIL(STATUS_RESOURCE, "no memory for a reference of %lld", (long long)b->n);
-    scatter_amplitudes(sc, still, values);
+    if (!values) FAIL(STATUS_RESOURCE, "no memory for a reference of %lld", (long long)n);
     for (int64_t i = 0; i < b->n_points; i++) {
-        values[2 * i] *= per_voxel;
-        values[2 * i + 1] *= -per_voxel;
+        const int *k = b->k[i];
+        const double *f = modes + 2 * (((k[2] + centre) * n + k[1] + centre) * n + k[0] + centre);
+        values[2 * i] = f[0] * per_voxel;
+        values[2 * i + 1] = -f[1] * per_voxel;
     }
     status result = ball_to_map(dev, b, values, density);
     free(values);
     return result;
 }
 
-/* The atoms, ready for the Fourier voxels of the ball. */
-static status prepare(const atom *atoms, int64_t n_atoms, const scatter_settings *scattering,
-                      const ball *b, double box, scatter **sc)
+/* modes [n][n][n] complex in host memory. */
+static status make_modes(const device *dev, const atom *atoms, int64_t n_atoms,
+                         const scatter_settings *scattering, const reference_grid *grid,
+                         double *modes)
 {
+    int64_t bytes = 2 * grid->n * grid->n * grid->n * (int64_t)sizeof *modes;
+    /* the sphere itself belongs to the ball */
+    const mode_grid box = {
+        .n = grid->n, .box = (double)grid->n * grid->voxel, .s_cut = grid->s_max * (1 + 1e-9)};
     scatter_settings real_part = *scattering;
+    void *on_device;
     real_part.absorption = false;
-    double *s = malloc((size_t)b->n_points * 3 * sizeof *s);
-    if (!s) FAIL(STATUS_RESOURCE, "no memory for a reference of %lld", (long long)b->n);
-    for (int64_t i = 0; i < 3 * b->n_points; i++)
-        s[i] = b->k[i / 3][i % 3] / box;
-    status result = scatter_create(atoms, n_atoms, s, b->n_points, &real_part, sc);
-    free(s);
+    TRY(device_alloc(dev, bytes, &on_device));
+    status result = atom_modes(dev, atoms, n_atoms, &real_part, &box, tolerance, on_device);
+    if (result == STATUS_OK) result = device_to_host(dev, modes, on_device, bytes);
+    device_free(dev, on_device);
     return result;
 }
 
@@ -50,12 +58,13 @@ status reference_density(const device *dev, const atom *atoms, int64_t n_atoms,
         FAIL(STATUS_INPUT, "atoms up to %.1f A from their centre do not fit into a box of %.1f A",
              size.radius, box);
     ball *b = NULL;
-    scatter *sc = NULL;
-    TRY(ball_create(grid->n, grid->s_max * box, &b));
-    TRY_OR(done, prepare(atoms, n_atoms, scattering, b, box, &sc));
-    TRY_OR(done, fill(dev, b, sc, grid->voxel, density));
+    double *modes = malloc((size_t)(2 * grid->n * grid->n * grid->n) * sizeof *modes);
+    if (!modes) FAIL(STATUS_RESOURCE, "no memory for a reference of %lld", (long long)grid->n);
+    TRY_OR(done, ball_create(grid->n, grid->s_max * box, &b));
+    TRY_OR(done, make_modes(dev, atoms, n_atoms, scattering, grid, modes));
+    TRY_OR(done, fill(dev, b, modes, grid->voxel, density));
 done:
-    scatter_destroy(sc);
+    free(modes);
     ball_destroy(b);
     return result;
 }

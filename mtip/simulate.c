@@ -5,15 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Images whose intensities are held at once, at most, and their bytes. */
-enum { BATCH = 64, BATCH_BYTES = 1 << 29 };
+/* Bytes of intensities that are held at once, at most. */
+enum { BATCH_BYTES = 1 << 29 };
 
 struct simulate {
     simulate_settings settings;
     const detector *det;
-    const scatter *sc;
+    scatter *sc;
     double flux, mean, mean_used, brightest;
-    int batch; /* images whose intensities are held at once */
 };
 
 /* Photons per unit of flux and |F|^2. */
@@ -23,42 +22,60 @@ static double pixel_gain(const detector *det, int64_t p)
     return r_e * r_e * det->polarization[p] * det->solid_angle[p];
 }
 
-static status allocate_batch(const simulate *sim, double **intensities)
+/* Room for the orientations and intensities of as many of `count` images as are best done at once;
+   the caller frees both. */
+static status allocate_batch(const simulate *sim, int64_t count, int64_t *batch,
+                             double **quaternions, double **intensities)
 {
-    size_t n = (size_t)sim->batch * (size_t)sim->det->n_pixels;
-    *intensities = malloc(n * sizeof **intensities);
-    if (!*intensities)
-        FAIL(STATUS_RESOURCE, "no memory for %d images of %lld pixels", sim->batch,
-             (long long)sim->det->n_pixels);
-    return STATUS_OK;
+    int64_t n_pixels = sim->det->n_pixels,
+            fit = BATCH_BYTES / (n_pixels * (int64_t)sizeof **intensities);
+    *batch = scatter_batch(sim->sc);
+    if (*batch > count) *batch = count;
+    if (*batch > fit) *batch = fit > 1 ? fit : 1;
+    *quaternions = malloc((size_t)(4 * *batch + 1) * sizeof **quaternions);
+    *intensities = malloc((size_t)(*batch * n_pixels + 1) * sizeof **intensities);
+    if (*quaternions && *intensities) return STATUS_OK;
+    free(*quaternions);
+    free(*intensities);
+    FAIL(STATUS_RESOURCE, "no memory for %lld images of %lld pixels", (long long)*batch,
+         (long long)n_pixels);
+}
+
+/* Of these images, out of SIMULATE_MEAN_ORIENTATIONS, at unit flux. */
+static void add_means(simulate *sim, int64_t count, const double *intensities)
+{
+    int64_t n_pixels = sim->det->n_pixels;
+    for (int64_t p = 0; p < n_pixels; p++) {
+        double sum = 0, largest = 0, gain = pixel_gain(sim->det, p);
+        for (int64_t i = 0; i < count; i++) {
+            sum += intensities[i * n_pixels + p];
+            largest = fmax(largest, intensities[i * n_pixels + p]);
+        }
+        double photons = gain * sum / SIMULATE_MEAN_ORIENTATIONS;
+        sim->mean += photons;
+        if (!sim->det->mask[p]) continue;
+        sim->mean_used += photons;
+        sim->brightest = fmax(sim->brightest, gain * largest);
+    }
 }
 
 /* Photons at unit flux, from orientations that cover SO(3) evenly. */
 static status measure_means(simulate *sim)
 {
     enum { N = SIMULATE_MEAN_ORIENTATIONS };
-    int64_t n_pixels = sim->det->n_pixels;
-    double quaternions[4 * BATCH], *intensities;
-    TRY(allocate_batch(sim, &intensities));
-    for (int first = 0, n; first < N; first += n) {
-        n = N - first < sim->batch ? N - first : sim->batch;
+    int64_t batch;
+    double *quaternions, *intensities;
+    status result = STATUS_OK;
+    TRY(allocate_batch(sim, N, &batch, &quaternions, &intensities));
+    for (int64_t first = 0, n; first < N && result == STATUS_OK; first += n) {
+        n = N - first < batch ? N - first : batch;
         rotation_cover(N, first, n, NULL, quaternions);
-        scatter_intensities(sim->sc, quaternions, n, intensities);
-        for (int64_t p = 0; p < n_pixels; p++) {
-            double sum = 0, largest = 0, gain = pixel_gain(sim->det, p);
-            for (int i = 0; i < n; i++) {
-                sum += intensities[i * n_pixels + p];
-                largest = fmax(largest, intensities[i * n_pixels + p]);
-            }
-            double photons = gain * sum / N;
-            sim->mean += photons;
-            if (!sim->det->mask[p]) continue;
-            sim->mean_used += photons;
-            sim->brightest = fmax(sim->brightest, gain * largest);
-        }
+        result = scatter_intensities(sim->sc, quaternions, n, intensities);
+        if (result == STATUS_OK) add_means(sim, n, intensities);
     }
+    free(quaternions);
     free(intensities);
-    return STATUS_OK;
+    return result;
 }
 
 static status set_flux(simulate *sim)
@@ -75,7 +92,7 @@ static status set_flux(simulate *sim)
     return STATUS_OK;
 }
 
-status simulate_create(const detector *det, const scatter *sc, const simulate_settings *settings,
+status simulate_create(const detector *det, scatter *sc, const simulate_settings *settings,
                        simulate **created)
 {
     *created = NULL;
@@ -87,8 +104,6 @@ status simulate_create(const detector *det, const scatter *sc, const simulate_se
     sim->settings = *settings;
     sim->det = det;
     sim->sc = sc;
-    int64_t fit = BATCH_BYTES / (det->n_pixels * (int64_t)sizeof(double));
-    sim->batch = fit > BATCH ? BATCH : fit > 1 ? (int)fit : 1;
     status result = set_flux(sim);
     if (result == STATUS_OK)
         *created = sim;
@@ -163,22 +178,24 @@ static void count_photons(const simulate *sim, int64_t index, const double *inte
 
 status simulate_images(const simulate *sim, int64_t first, int64_t count, float *images)
 {
-    int64_t n_pixels = sim->det->n_pixels;
-    double *intensities, most = sim->brightest * (1 + sim->settings.fluence_jitter);
+    int64_t n_pixels = sim->det->n_pixels, batch;
+    double *quaternions, *intensities, most = sim->brightest * (1 + sim->settings.fluence_jitter);
+    status result = STATUS_OK;
     if (!(most <= SIMULATE_MOST_PHOTONS))
         FAIL(STATUS_INVALID, "%g photons in a pixel are too many", most);
-    TRY(allocate_batch(sim, &intensities));
-    for (int64_t begin = 0; begin < count; begin += sim->batch) {
-        int64_t n = count - begin < sim->batch ? count - begin : sim->batch;
-        double quaternions[4 * BATCH];
+    TRY(allocate_batch(sim, count, &batch, &quaternions, &intensities));
+    for (int64_t begin = 0, n; begin < count; begin += n) {
+        n = count - begin < batch ? count - begin : batch;
         for (int64_t i = 0; i < n; i++)
             simulate_orientation(sim, first + begin + i, quaternions + 4 * i);
-        scatter_intensities(sim->sc, quaternions, n, intensities);
+        result = scatter_intensities(sim->sc, quaternions, n, intensities);
+        if (result != STATUS_OK) break;
 #pragma omp parallel for
         for (int64_t i = 0; i < n; i++)
             count_photons(sim, first + begin + i, intensities + i * n_pixels,
                           images + (begin + i) * n_pixels);
     }
+    free(quaternions);
     free(intensities);
-    return STATUS_OK;
+    return result;
 }

@@ -21,7 +21,7 @@ typedef struct simulate_settings {
 typedef struct simulate simulate;
 
 /* The detector and the scatterer (made for the detector's pixels) are used, not owned. */
-status simulate_create(const detector *det, const scatter *sc, const simulate_settings *settings,
+status simulate_create(const detector *det, scatter *sc, const simulate_settings *settings,
                        simulate **created);
 /* Accepts NULL. */
 void simulate_destroy(simulate *sim);

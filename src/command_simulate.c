@@ -9,12 +9,13 @@
 #include "commands.h"
 #include "core/log.h"
 #include "dataset.h"
+#include "devices.h"
 #include "molecule.h"
 #include "mtip/simulate.h"
 
 /* Images are computed in rounds that all ranks share and written in pieces of PIECE: the calls that
    write the file are the same for any number of ranks, and so are its bytes. */
-enum { PIECE = 64, ROUND_BYTES = 16 << 20, MAX_ROUND_BYTES = 512 << 20 };
+enum { PIECE = 64, MAX_ROUND_BYTES = 512 << 20 };
 
 typedef struct job {
     const config *config;
@@ -24,6 +25,7 @@ typedef struct job {
     scatter_settings scattering;
     scatter_size size;
     detector *det;
+    device *dev; /* NULL where the sum is direct */
     scatter *sc;
     simulate *sim;
     dataset_writer *writer; /* on rank 0 */
@@ -92,6 +94,23 @@ static double beam_flux(const config *c)
     return c->beam.photons_per_pulse / (acos(-1) * radius * radius);
 }
 
+static bool use_nufft(const job *j)
+{
+    const int method = j->config->simulate.method;
+    if (method != CONFIG_SUMMATION_AUTO) return method == CONFIG_SUMMATION_NUFFT;
+    return scatter_prefers_nufft(j->n_atoms, j->config->simulate.images * j->det->n_pixels);
+}
+
+static status make_scatter(job *j)
+{
+    const detector *det = j->det;
+    if (j->dev)
+        return scatter_create_nufft(j->dev, j->atoms, j->n_atoms, det->s, det->n_pixels,
+                                    &j->scattering, &j->sc);
+    return scatter_create_direct(j->atoms, j->n_atoms, det->s, det->n_pixels, &j->scattering,
+                                 &j->sc);
+}
+
 /* A source so strong that a pixel's count is beyond 32 bits. */
 static status check_brightness(const job *j)
 {
@@ -117,11 +136,8 @@ static status make_simulation(job *j)
         .fluence_jitter = c->simulate.fluence_jitter,
         .noise = c->simulate.noise == CONFIG_NOISE_POISSON,
     };
-    j->scattering =
-        (scatter_settings){c->beam.photon_energy, c->molecule.dispersion, c->molecule.absorption};
     j->size = scatter_measure(j->atoms, j->n_atoms);
-    TRY(make_detector(j));
-    TRY(scatter_create(j->atoms, j->n_atoms, j->det->s, j->det->n_pixels, &j->scattering, &j->sc));
+    TRY(make_scatter(j));
     TRY(simulate_create(j->det, j->sc, &settings, &j->sim));
     return check_brightness(j);
 }
@@ -143,6 +159,7 @@ static void report(const job *j)
     const detector *det = j->det;
     double edge = detector_s_edge(det), corner = detector_s_corner(det);
     double flux = simulate_flux(j->sim), mean = simulate_mean_photons(j->sim);
+    log_info("summing over atoms %s", j->dev ? "through NUFFTs" : "directly");
     log_info("particle: %lld atoms, %.0f electrons, diameter %.1f A, radius of gyration %.1f A",
              (long long)j->n_atoms, j->size.n_electrons, j->size.diameter, j->size.gyration);
     log_info("detector: %lld pixels, wavelength %.4f A, |s| up to %.5f 1/A at the edge (full "
@@ -164,8 +181,7 @@ static status allocate_round(job *j)
 {
     int n_ranks = comm_size(j->world);
     int64_t image_bytes = j->det->n_pixels * (int64_t)sizeof *j->images;
-    int64_t wanted = ROUND_BYTES / image_bytes > n_ranks ? ROUND_BYTES / image_bytes : n_ranks;
-    int64_t most = MAX_ROUND_BYTES / image_bytes;
+    int64_t wanted = n_ranks * scatter_batch(j->sc), most = MAX_ROUND_BYTES / image_bytes;
     if (wanted > most) wanted = most;
     j->n_round = (wanted + PIECE - 1) / PIECE * PIECE;
     if (j->n_round < PIECE) j->n_round = PIECE;
@@ -250,6 +266,8 @@ static status run_round(job *j, int64_t first, int64_t count)
 static status run(job *j, const char *typed)
 {
     TRY(load_atoms(j));
+    TRY(comm_agree(j->world, make_detector(j)));
+    if (use_nufft(j)) TRY(devices_choose(j->config, j->world, omp_get_max_threads(), &j->dev));
     TRY(comm_agree(j->world, prepare(j)));
     report(j);
     status mine = comm_rank(j->world) == 0 ? create_file(j, typed) : STATUS_OK;
@@ -276,6 +294,7 @@ static void finish(job *j)
     dataset_abandon(j->writer);
     simulate_destroy(j->sim);
     scatter_destroy(j->sc);
+    device_destroy(j->dev);
     detector_destroy(j->det);
     free(j->atoms);
     free(j->images);
@@ -292,7 +311,10 @@ static void command_line(const cli *c, char *text, size_t size)
 
 status command_simulate(const cli *c, comm *world)
 {
-    job j = {.config = &c->config, .world = world};
+    job j = {.config = &c->config,
+             .world = world,
+             .scattering = {c->config.beam.photon_energy, c->config.molecule.dispersion,
+                            c->config.molecule.absorption}};
     char typed[8192];
     command_line(c, typed, sizeof typed);
     if (c->config.parallel.threads > 0) omp_set_num_threads((int)c->config.parallel.threads);

@@ -47,6 +47,8 @@ REAL(simulate, photons_per_image, 0,         0, 1e12, "photons", "mean over the 
 REAL(simulate, fluence_jitter,    0,         0, 0.99, "", "the fluence of an image is uniform within 1 +- this")
 WORD(simulate, noise,                        "of the counts",
      CONFIG_NOISE_POISSON, CONFIG_NOISE_NONE)
+WORD(simulate, method,                       "auto: the cheaper of two ways to sum over the atoms, direct (on the CPU) and nufft",
+     CONFIG_SUMMATION_AUTO, CONFIG_SUMMATION_DIRECT, CONFIG_SUMMATION_NUFFT)
 BOOL(simulate, truth,             true,      "write the orientations, the fluences and the atoms as well, in datasets of their own")
 INT (simulate, seed,              1,         0, INT64_MAX, "", "of the orientations and the noise")
 TEXT(simulate, output,            "images.h5", "the data set to write")

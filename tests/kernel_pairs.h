@@ -45,11 +45,12 @@ void must(status result);
         const device *dev = test.dev[d]; \
         must(call);                      \
     }
-#define MATCH  match_kernels_of(dev, test.precision)
-#define IMAGE  image_kernels_of(dev, test.precision)
-#define VOLUME volume_kernels_of(dev, test.precision)
-#define CG     cg_kernels_of(dev, test.precision)
-#define PHASE  phase_kernels_of(dev, test.precision)
+#define MATCH   match_kernels_of(dev, test.precision)
+#define IMAGE   image_kernels_of(dev, test.precision)
+#define VOLUME  volume_kernels_of(dev, test.precision)
+#define CG      cg_kernels_of(dev, test.precision)
+#define PHASE   phase_kernels_of(dev, test.precision)
+#define SCATTER scatter_kernels_of(dev)
 
 /* The one for the precision under test. */
 double either(double single, double wide);

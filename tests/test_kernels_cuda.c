@@ -291,6 +291,30 @@ static void takes_steps(void **state)
     }
 }
 
+/* -- from atoms to images, in double precision only -- */
+
+static void makes_images(void **state)
+{
+    (void)state;
+    if (test.precision == PRECISION_SINGLE) return;
+    for (int64_t n = 11; n <= 12; n++) {
+        const int64_t n3 = n * n * n, n_radial = n * n / 4;
+        double *radial = uniform(2 * n_radial, 1, -1, 1);
+        pair in = reals(2 * n3, 2, -1, 1), out = reals(2 * n3, 3, -1, 1);
+        BOTH(SCATTER->add_radial(dev, n, n_radial, radial, in.on[d], out.on[d]))
+        SAME(out);
+        BOTH(SCATTER->alternate(dev, n, 0.3, out.on[d]))
+        SAME(out);
+        FREE(in, out);
+        free(radial);
+    }
+    pair amplitudes = reals(2 * ROWS * PIXELS, 4, -1, 1), weight = reals(PIXELS, 5, 0, 2),
+         images = zeros(REALS, ROWS * PIXELS);
+    BOTH(SCATTER->intensities(dev, ROWS, PIXELS, weight.on[d], amplitudes.on[d], images.on[d]))
+    SAME(images);
+    FREE(amplitudes, weight, images);
+}
+
 /* -- phasing -- */
 
 static void projects_and_updates(void **state)
@@ -381,6 +405,7 @@ static int run_in(precision p)
         cmocka_unit_test(moves_volumes),
         cmocka_unit_test(scales_spectra),
         cmocka_unit_test(takes_steps),
+        cmocka_unit_test(makes_images),
         cmocka_unit_test(projects_and_updates),
         cmocka_unit_test(cuts_supports),
         cmocka_unit_test(sums_have_the_same_bits_every_time),

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <xraylib.h>
 
+#include "mtip/form_factor.h"
 #include "mtip/phase_sum.h"
 #include "mtip/random.h"
 #include "mtip/rotation.h"
@@ -47,8 +48,8 @@ static void intensities_of(const scene *sc, const scatter_settings *settings, in
                            double *intensities)
 {
     scatter *scatterer;
-    assert_ok(scatter_create(sc->atoms, N_ATOMS, sc->s, N_PIXELS, settings, &scatterer));
-    scatter_intensities(scatterer, sc->rotations, count, intensities);
+    assert_ok(scatter_create_direct(sc->atoms, N_ATOMS, sc->s, N_PIXELS, settings, &scatterer));
+    assert_ok(scatter_intensities(scatterer, sc->rotations, count, intensities));
     scatter_destroy(scatterer);
 }
 
@@ -125,6 +126,24 @@ static void sine_and_cosine_agree_with_libm(void **state)
     assert_close(worst, 0, 1e-6);
 }
 
+/* They leave the tables by what these are off a smooth curve, at any resolution. */
+static void smooth_form_factors_follow_the_tables(void **state)
+{
+    (void)state;
+    static const int elements[] = {1, 6, 7, 8, 15, 16, 26, 79};
+    static const double limits[] = {0.01, 0.1, 0.5, 1};
+    for (int i = 0; i < 32; i++) {
+        const int element = elements[i % 8];
+        const double s_cut = limits[i / 8];
+        form_factor smooth;
+        assert_ok(form_factor_fit(element, &plain, s_cut, &smooth));
+        for (int k = 0; k <= 100; k++) {
+            double s = s_cut * k / 100, table = FF_Rayl(element, s / 2, NULL);
+            assert_close(form_factor_at(&smooth, s), table, 2e-3 * table);
+        }
+    }
+}
+
 static void forward_scattering_counts_the_electrons(void **state)
 {
     (void)state;
@@ -132,8 +151,8 @@ static void forward_scattering_counts_the_electrons(void **state)
     scatter *scatterer;
     const double centre[3] = {0};
     double intensity;
-    assert_ok(scatter_create(sc.atoms, N_ATOMS, centre, 1, &plain, &scatterer));
-    scatter_intensities(scatterer, sc.rotations, 1, &intensity);
+    assert_ok(scatter_create_direct(sc.atoms, N_ATOMS, centre, 1, &plain, &scatterer));
+    assert_ok(scatter_intensities(scatterer, sc.rotations, 1, &intensity));
     double n_electrons = scatter_measure(sc.atoms, N_ATOMS).n_electrons;
     assert_close(sqrt(intensity) / n_electrons, 1, 1e-6);
     scatter_destroy(scatterer);
@@ -198,12 +217,12 @@ static void batches_and_threads_change_no_bit(void **state)
     scene sc = make_scene();
     double all[N_ROTATIONS * N_PIXELS], one[N_PIXELS];
     scatter *scatterer;
-    assert_ok(scatter_create(sc.atoms, N_ATOMS, sc.s, N_PIXELS, &plain, &scatterer));
+    assert_ok(scatter_create_direct(sc.atoms, N_ATOMS, sc.s, N_PIXELS, &plain, &scatterer));
     omp_set_num_threads(2);
-    scatter_intensities(scatterer, sc.rotations, N_ROTATIONS, all);
+    assert_ok(scatter_intensities(scatterer, sc.rotations, N_ROTATIONS, all));
     omp_set_num_threads(1);
     for (int i = 0; i < N_ROTATIONS; i++) {
-        scatter_intensities(scatterer, sc.rotations + 4 * i, 1, one);
+        assert_ok(scatter_intensities(scatterer, sc.rotations + 4 * i, 1, one));
         assert_memory_equal(one, all + i * N_PIXELS, sizeof one);
     }
     scatter_destroy(scatterer);
@@ -228,9 +247,11 @@ static void refuses_elements_without_form_factors(void **state)
     const double s[3] = {0.1, 0, 0};
     atom bad = {{0, 0, 0}, 1, 0, 0};
     scatter *scatterer;
-    assert_fails(scatter_create(&bad, 1, s, 1, &plain, &scatterer), STATUS_INPUT, "atomic number");
+    assert_fails(scatter_create_direct(&bad, 1, s, 1, &plain, &scatterer), STATUS_INPUT,
+                 "atomic number");
     bad.element = 119;
-    assert_fails(scatter_create(&bad, 1, s, 1, &plain, &scatterer), STATUS_INPUT, "no form factor");
+    assert_fails(scatter_create_direct(&bad, 1, s, 1, &plain, &scatterer), STATUS_INPUT,
+                 "no form factor");
     assert_null(scatterer);
     scatter_destroy(NULL);
 }
@@ -241,6 +262,7 @@ int main(void)
         cmocka_unit_test(sine_and_cosine_agree_with_libm),
         cmocka_unit_test(equals_the_plain_complex_sum),
         cmocka_unit_test(equals_it_with_anomalous_scattering),
+        cmocka_unit_test(smooth_form_factors_follow_the_tables),
         cmocka_unit_test(forward_scattering_counts_the_electrons),
         cmocka_unit_test(moving_the_particle_changes_nothing),
         cmocka_unit_test(turning_particle_and_pixels_together_changes_nothing),

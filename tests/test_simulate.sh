@@ -36,6 +36,11 @@ for ranks in 2 3; do
   "$mpirun" --oversubscribe -n $ranks "$mtip" simulate a.yaml -q || say "failed on $ranks ranks"
   cmp images.h5 one.h5 || say "other bytes from $ranks ranks"
 done
+expect 0 'through NUFFTs' --set simulate.method=nufft --set parallel.backend=cpu
+mv images.h5 nufft.h5
+"$mpirun" --oversubscribe -n 3 "$mtip" simulate a.yaml -q --set simulate.method=nufft \
+  --set parallel.backend=cpu || say 'failed through NUFFTs on 3 ranks'
+cmp images.h5 nufft.h5 || say 'other bytes through NUFFTs on 3 ranks'
 OMP_NUM_THREADS=2 expect 0 'a.pdb: 1001 atoms'
 cmp images.h5 one.h5 || say 'other bytes from two threads'
 expect 0 'images.h5: 5 images' --set simulate.images=5

@@ -44,7 +44,7 @@ static void predicts_the_images_of_another_program(void **state)
     assert_close(ds->wavelength, 2.6953086, 1e-5);
     assert_ok(molecule_read(case_data("2cex_a.pdb"), &from_file, &mol));
     const scatter_settings settings = {.photon_energy = PHYSICS_HC / ds->wavelength};
-    assert_ok(scatter_create(mol->atoms, mol->n_atoms, ds->s, ds->n_pixels, &settings, &sc));
+    assert_ok(scatter_create_direct(mol->atoms, mol->n_atoms, ds->s, ds->n_pixels, &settings, &sc));
     size_t n = (size_t)(ds->n_images * ds->n_pixels);
     float *images = malloc(n * sizeof *images);
     double *predicted = malloc(n * sizeof *predicted), quaternions[4 * 40];
@@ -54,11 +54,11 @@ static void predicts_the_images_of_another_program(void **state)
         total += (double)images[i];
     assert_close(total / 40, 1191.775, 1e-9);
     assert_ok(dataset_read_truth(ds, 0, ds->n_images, quaternions, NULL));
-    scatter_intensities(sc, quaternions, ds->n_images, predicted);
+    assert_ok(scatter_intensities(sc, quaternions, ds->n_images, predicted));
     double right = chi_square(ds, images, predicted);
     for (int i = 0; i < 40; i++)
         rotation_inverse(quaternions + 4 * i, quaternions + 4 * i);
-    scatter_intensities(sc, quaternions, ds->n_images, predicted);
+    assert_ok(scatter_intensities(sc, quaternions, ds->n_images, predicted));
     double inverted = chi_square(ds, images, predicted);
     print_message("chi^2 per pixel %.4f, with inverted rotations %.4f\n", right, inverted);
     assert_close(right, 1, 0.03);
@@ -117,7 +117,8 @@ static void agrees_with_its_number_of_photons(void **state)
     detector *det = its_detector(2.6953086);
     assert_ok(molecule_read(case_data("2cex_a.pdb"), &from_file, &mol));
     const scatter_settings settings = {.photon_energy = 4600};
-    assert_ok(scatter_create(mol->atoms, mol->n_atoms, det->s, det->n_pixels, &settings, &sc));
+    assert_ok(
+        scatter_create_direct(mol->atoms, mol->n_atoms, det->s, det->n_pixels, &settings, &sc));
     assert_ok(simulate_create(det, sc, &beam, &sim));
     print_message("%.1f photons per image\n", simulate_mean_photons(sim));
     assert_close(simulate_mean_photons(sim) / 1191.775, 1, 0.03);
