@@ -126,7 +126,7 @@ status scatter_create_nufft(const device *dev, const atom *atoms, int64_t n_atom
 
 bool scatter_prefers_nufft(int64_t n_atoms, int64_t n_points)
 {
-    static const double pixel_worth = 250, start_worth = 2e8; /* in atoms, summed directly */
+    static const double pixel_worth = 500, start_worth = 2e8; /* in atoms, summed directly */
     double points = (double)n_points;
     return (double)n_atoms * points > pixel_worth * points + start_worth;
 }

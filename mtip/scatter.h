@@ -38,7 +38,7 @@ status scatter_create_direct(const atom *atoms, int64_t n_atoms, const double *s
 status scatter_create_nufft(const device *dev, const atom *atoms, int64_t n_atoms, const double *s,
                             int64_t n_pixels, const scatter_settings *settings, scatter **created);
 /* Whether NUFFTs are cheaper for so many pixels of all images together.  On one thread the direct
-   sum takes 1.2 ns for an atom and a pixel, the NUFFT 0.3 us for a pixel and some 0.2 s at first. */
+   sum takes 0.5 ns for an atom and a pixel, the NUFFT 0.26 us for a pixel and some 0.1 s at first. */
 bool scatter_prefers_nufft(int64_t n_atoms, int64_t n_points);
 /* Accepts NULL. */
 void scatter_destroy(scatter *sc);
