@@ -4,7 +4,7 @@
 set -e
 missing=
 for package in build-essential cmake pkg-config openmpi-bin libopenmpi-dev libhdf5-dev libfftw3-dev \
-  libyaml-dev libxrl-dev libopenblas-dev librandom123-dev "$@"; do
+  libyaml-dev zlib1g-dev libxrl-dev libopenblas-dev librandom123-dev "$@"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

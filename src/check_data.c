@@ -36,8 +36,8 @@ static void measure_pixels(const dataset *ds, totals *t)
 {
     double largest = 0;
     for (int64_t p = 0; p < ds->n_pixels; p++) {
-        if (!ds->mask[p]) continue;
-        const double *s = ds->s + 3 * p;
+        if (!ds->det->mask[p]) continue;
+        const double *s = ds->det->s + 3 * p;
         largest = fmax(largest, s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
         t->n_used++;
     }
@@ -48,7 +48,7 @@ static double sum_photons(const dataset *ds, const float *block, int64_t count)
 {
     double sum = 0;
     for (int64_t i = 0; i < count * ds->n_pixels; i++)
-        if (ds->mask[i % ds->n_pixels] && isfinite(block[i])) sum += (double)block[i];
+        if (ds->det->mask[i % ds->n_pixels] && isfinite(block[i])) sum += (double)block[i];
     return sum;
 }
 
@@ -78,9 +78,9 @@ static void print_dataset(const dataset *ds, const totals *t)
     printf(
         "images          %lld of %lld x %lld x %lld pixels (panels, rows, columns), %lld of them "
         "used\n",
-        (long long)ds->n_images, (long long)ds->shape[0], (long long)ds->shape[1],
-        (long long)ds->shape[2], (long long)t->n_used);
-    if (ds->wavelength > 0) printf("wavelength      %.4f A\n", ds->wavelength);
+        (long long)ds->n_images, (long long)ds->det->shape[0], (long long)ds->det->shape[1],
+        (long long)ds->det->shape[2], (long long)t->n_used);
+    if (ds->det->wavelength > 0) printf("wavelength      %.4f A\n", ds->det->wavelength);
     printf("largest |s|     %.5f 1/A, full period %.2f A, voxel %.3f A\n", t->s_max, 1 / t->s_max,
            1 / (2 * t->s_max));
     printf("photons         %.4g in an image on average\n", t->photons / (double)ds->n_images);
@@ -109,7 +109,9 @@ static status check_here(const char *path, const char *images_name, const config
     dataset *ds = NULL;
     totals t = {.n_used = 0};
     status result = STATUS_OK;
-    TRY_OR(done, dataset_open(path, images_name, &ds));
+    dataset_settings settings = {.path = path, .images = images_name};
+    if (c) settings = dataset_settings_of(c);
+    TRY_OR(done, dataset_open(&settings, &ds));
     measure_pixels(ds, &t);
     TRY_OR(done, read_images(ds, &t));
     print_dataset(ds, &t);

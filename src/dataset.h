@@ -1,5 +1,8 @@
-/* dataset.h: diffraction images in an HDF5 file, laid out as by skopi and spinifel.
+/* dataset.h: diffraction images in a file of any format, with where their pixels are.
 
+   A format is a table of functions (dataset_format.h); which one a file has, its contents say.
+
+   Ours is the layout of skopi and spinifel in HDF5:
      /intensities                f4 (N, panels, ny, nx)     photons
      /pixel_position_reciprocal  f8 (panels, ny, nx, 3)     s = (k_out - k_in)/2pi in 1/m
      /polarization, /solid_angle f8 (panels, ny, nx)        correction factors
@@ -7,39 +10,75 @@
      /orientations               f8 (N, 4)                  true particle rotations w, x, y, z
      /fluences                   f8 (N)
      attributes reciprocal_extent, n_images, n_pixels_per_image, det_shape, det_distance, command_line
-   and ours: /mask u1 (1 = use), /truth (the atoms), attributes wavelength (A), photon_energy (eV). */
+   and of our own: /mask u1 (1 = use), /truth (the atoms), attributes wavelength (A), photon_energy
+   (eV). */
 #ifndef MTIP_DATASET_H
 #define MTIP_DATASET_H
 
-#include "mtip/detector.h"
+#include "config.h"
+#include "geometry.h"
 #include "mtip/scatter.h"
 
 /* ---- reading; not collective ---------------------------------------------------------------- */
 
+typedef struct dataset_settings {
+    const char *path;
+    int format;                 /* CONFIG_FORMAT_..., CONFIG_FORMAT_AUTO: by content */
+    const char *images;         /* name of the images in an HDF5 file; NULL, "": the usual one */
+    geometry_settings geometry; /* for files that do not say, or instead of what they say */
+    bool anywhere;              /* open files whose pixels are nowhere known, too (det->s NULL) */
+    bool corrected;             /* the images are divided by the detector's factors already */
+    double units_per_photon;    /* of the numbers in the file; 0 means 1 */
+    int64_t clip, bin;          /* see detector_bin; bin 0 means 1 */
+} dataset_settings;
+
+dataset_settings dataset_settings_of(const config *c);
+
+typedef struct dataset_format dataset_format;
+
 typedef struct dataset {
     char *path;
+    const dataset_format *format;
     int64_t n_images;
-    int64_t n_pixels; /* of an image: shape[0] shape[1] shape[2] */
-    int64_t shape[3]; /* panels, rows, columns */
-    double *s;        /* [n_pixels][3], 1/Angstrom */
-    double *
-        correction; /* [n_pixels]: polarization times solid angle, mean 1 over used pixels; 1 where the file has neither */
-    uint8_t *mask;  /* [n_pixels], 1 = use; all 1 where the file has none */
-    double wavelength; /* Angstrom, from the file or from the curvature of s; 0 where s is flat */
-    bool has_truth;    /* orientations of every image */
-    void *file;        /* open while the dataset is */
-    char images_name[256];
+    int64_t n_pixels;   /* of an image: det->n_pixels */
+    detector *det;      /* the pixels of an image, and the mask */
+    double *correction; /* [n_pixels]: polarization times solid angle, mean 1 over used pixels; 1
+                           where the file has neither, or its images are corrected */
+    bool has_truth;     /* orientations of every image */
+    bool has_atoms;     /* the particle */
+    bool is_sparse;     /* images are lists of photons in the file */
+    double units_per_photon;
+    int64_t clip, bin;
+    int64_t stored_shape[3]; /* of images in the file, before they are binned */
+    void *source;            /* the format's own */
 } dataset;
 
-/* Opens a file and reads all but the images.  images_name: where they are (NULL: "/intensities").
-   Accepts any real element type, images (N, panels, ny, nx) or (N, ny, nx), and positions with the
-   vector's components last or (old files) first.  STATUS_INPUT names dataset, found and expected. */
-status dataset_open(const char *path, const char *images_name, dataset **opened);
+/* Opens a file and reads all but the images.  STATUS_INPUT names dataset or line, found and
+   expected. */
+status dataset_open(const dataset_settings *settings, dataset **opened);
 /* Accepts NULL. */
 void dataset_close(dataset *ds);
 
-/* Images first .. first+count-1 to images [count][n_pixels], as they are in the file. */
+/* "spinifel", ... */
+const char *dataset_format_name(const dataset *ds);
+
+/* Images first .. first+count-1 to images [count][n_pixels], in photons. */
 status dataset_read(const dataset *ds, int64_t first, int64_t count, float *images);
+
+/* Whether images can be read as lists of photons: they are so in the file, and stay as they are. */
+bool dataset_is_sparse(const dataset *ds);
+
+/* Pixels with counts: those of image i are entries start[i] .. start[i+1]-1, each pixel once. */
+typedef struct photon_lists {
+    int64_t n_images;
+    int64_t *start;  /* [n_images + 1] */
+    int32_t *pixel;  /* [start[n_images]] */
+    int32_t *counts; /* the same */
+} photon_lists;
+
+/* Photons of images first .. first+count-1, which the caller frees; of a dataset that is sparse. */
+status dataset_read_photons(const dataset *ds, int64_t first, int64_t count, photon_lists *read);
+void photon_lists_free(photon_lists *p);
 
 /* True orientations [count][4] of these images, unit quaternions w, x, y, z of the particle's
    rotation, and true fluences [count] (1 where the file has none; NULL: not wanted).  STATUS_INPUT

@@ -52,8 +52,8 @@ static status choose_pixels(catalogue *k)
     if (!order)
         FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)file->n_pixels);
     for (int64_t p = 0; p < file->n_pixels; p++) {
-        const double *s = file->s + 3 * p;
-        if (file->mask[p])
+        const double *s = file->det->s + 3 * p;
+        if (file->det->mask[p])
             order[k->n_pixels++] = (ranked){sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), p};
     }
     qsort(order, (size_t)k->n_pixels, sizeof *order, by_radius);
@@ -68,7 +68,7 @@ static status choose_pixels(catalogue *k)
         k->pixel[i] = p;
         k->radius[i] = order[i].radius;
         k->correction[i] = file->correction[p];
-        memcpy(k->s + 3 * i, file->s + 3 * p, 3 * sizeof *k->s);
+        memcpy(k->s + 3 * i, file->det->s + 3 * p, 3 * sizeof *k->s);
     }
     free(order);
     if (!fits) FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)k->n_pixels);
@@ -82,7 +82,7 @@ static status choose_pixels(catalogue *k)
 static status apply_mask_file(const config *cfg, dataset *file)
 {
     const char *path = cfg->data.mask_file;
-    const int64_t *dims = file->shape;
+    const int64_t *dims = file->det->shape;
     h5_reader *reader = NULL;
     h5_shape shape;
     uint8_t *mask = NULL;
@@ -95,7 +95,7 @@ static status apply_mask_file(const config *cfg, dataset *file)
     if (result == STATUS_OK)
         result = h5_read(reader, "/mask", H5_UINT8, 3 - skip, dims + skip, mask);
     for (int64_t p = 0; result == STATUS_OK && p < file->n_pixels; p++)
-        file->mask[p] = file->mask[p] && mask[p];
+        file->det->mask[p] = file->det->mask[p] && mask[p];
     free(mask);
     h5_close(reader);
     return result;
@@ -289,7 +289,8 @@ done:
 static status open_file(const config *cfg, catalogue *k)
 {
     k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
-    TRY(dataset_open(cfg->data.file, cfg->data.dataset, &k->file));
+    const dataset_settings settings = dataset_settings_of(cfg);
+    TRY(dataset_open(&settings, &k->file));
     TRY(apply_mask_file(cfg, k->file));
     return choose_pixels(k);
 }

@@ -56,6 +56,13 @@ status h5_open(const char *path, h5_reader **opened);
 void h5_close(h5_reader *r);
 const char *h5_path(const h5_reader *r);
 
+/* Whether a file begins as HDF5 files do, and whether it can be opened and h5_has the name. */
+bool h5_recognize(const char *path);
+bool h5_file_has(const char *path, const char *name);
+
+/* The absolute name of what a user calls "given" (NULL or "": "usual"). */
+status h5_full_name(const char *given, const char *usual, char *name, size_t size);
+
 /* Whether a dataset of this name exists, or might in a file too damaged to tell. */
 bool h5_has(const h5_reader *r, const char *name);
 
@@ -76,6 +83,23 @@ status h5_read(const h5_reader *r, const char *name, h5_type type, int rank, con
 status h5_read_rows(const h5_reader *r, const char *name, h5_type type, int64_t first,
                     int64_t count, void *data);
 
+/* All numbers of a dataset of any shape, at most 2^24, which the caller frees; or of its one. */
+status h5_read_list(const h5_reader *r, const char *name, double **values, int64_t *n);
+status h5_read_value(const h5_reader *r, const char *name, double *value);
+
+/* Rows first .. first+count-1 of a dataset (N) of lists of integers of variable length, one after
+   the other, at most `limit` in all; lengths [count].  The caller frees *values. */
+status h5_read_lists(const h5_reader *r, const char *name, int64_t first, int64_t count,
+                     int64_t limit, int64_t *lengths, int32_t **values);
+/* Their number N; STATUS_INPUT for a dataset of anything else. */
+status h5_count_lists(const h5_reader *r, const char *name, int64_t *n);
+
+/* Pixels of a detector of this shape (panels, rows, columns) by the bits of a dataset of masks, one
+   for all images or one for each: mask [pixels] becomes 0 where (value & good) != good or
+   (value & bad) != 0, in any of them. */
+status h5_apply_mask(const h5_reader *r, const char *name, const int64_t shape[3], uint32_t good,
+                     uint32_t bad, uint8_t *mask);
+
 bool h5_has_attribute(const h5_reader *r, const char *object, const char *name);
 /* An attribute of exactly count numbers (scalar for 1). */
 status h5_read_numbers(const h5_reader *r, const char *object, const char *name, h5_type type,
@@ -83,6 +107,9 @@ status h5_read_numbers(const h5_reader *r, const char *object, const char *name,
 /* A text attribute: fixed or variable length, scalar or one element; cut to size. */
 status h5_read_text(const h5_reader *r, const char *object, const char *name, char *text,
                     size_t size);
+
+/* Number of elements, and limit + 1 for more than limit. */
+int64_t h5_count(const h5_shape *shape, int64_t limit);
 
 /* Text such as "(40, 1, 128, 128) float32". */
 void h5_describe(const h5_shape *shape, char *text, size_t size);

@@ -21,17 +21,6 @@ void parts_free(parts *p)
     free(p->records);
 }
 
-status parts_grow(void **array, int64_t *capacity, int64_t n, size_t element_size)
-{
-    if (n < *capacity) return STATUS_OK;
-    int64_t larger = *capacity ? 2 * *capacity : 16;
-    void *grown = realloc(*array, (size_t)larger * element_size);
-    if (!grown) FAIL(STATUS_RESOURCE, "no memory for %lld records", (long long)larger);
-    *array = grown;
-    *capacity = larger;
-    return STATUS_OK;
-}
-
 void parts_warn(parts *p, const char *path, int64_t line, const char *format, ...)
 {
     if (p->n_warnings++ >= MAX_WARNINGS) return;

@@ -162,7 +162,7 @@ static status read_atom(cif_reader *r)
     const char *model = value_of(r, "_atom_site.pdbx_PDB_model_num");
     if (!r->first_model[0]) copy_text(r->first_model, ID_SIZE, *model ? model : "1");
     if (*model && strncmp(model, r->first_model, ID_SIZE - 1) != 0) return STATUS_OK;
-    TRY(parts_grow((void **)&p->records, &p->capacity, p->n_records, sizeof *p->records));
+    TRY(array_grow((void **)&p->records, &p->capacity, p->n_records, sizeof *p->records));
     record *new = &p->records[p->n_records];
     const char *insertion = value_of(r, "_atom_site.pdbx_PDB_ins_code");
     const char *alternate = value_of(r, "_atom_site.label_alt_id");
@@ -193,7 +193,7 @@ static status read_atom(cif_reader *r)
 
 static status read_operator(cif_reader *r)
 {
-    TRY(parts_grow((void **)&r->operators, &r->operator_capacity, r->n_operators,
+    TRY(array_grow((void **)&r->operators, &r->operator_capacity, r->n_operators,
                    sizeof *r->operators));
     operator_entry *new = &r->operators[r->n_operators];
     copy_text(new->id, ID_SIZE, value_of(r, "_pdbx_struct_oper_list.id"));
@@ -214,7 +214,7 @@ static status read_operator(cif_reader *r)
 static status read_generator(cif_reader *r)
 {
     if (strcmp(value_of(r, "_pdbx_struct_assembly_gen.assembly_id"), "1") != 0) return STATUS_OK;
-    TRY(parts_grow((void **)&r->generators, &r->generator_capacity, r->n_generators,
+    TRY(array_grow((void **)&r->generators, &r->generator_capacity, r->n_generators,
                    sizeof *r->generators));
     generator new = {strdup(value_of(r, "_pdbx_struct_assembly_gen.oper_expression")),
                      strdup(value_of(r, "_pdbx_struct_assembly_gen.asym_id_list"))};
@@ -325,7 +325,7 @@ static void multiply(const double *a, const double *b, double *product)
 
 static status add_operation(assembly_part *part, const double *op)
 {
-    TRY(parts_grow((void **)&part->operations, &part->operation_capacity, part->n_operations,
+    TRY(array_grow((void **)&part->operations, &part->operation_capacity, part->n_operations,
                    sizeof *part->operations));
     memcpy(part->operations[part->n_operations++], op, sizeof(operation));
     return STATUS_OK;
@@ -397,14 +397,14 @@ static status expand(const cif_reader *r, char *expression, assembly_part *part)
 static status build_part(const cif_reader *r, const generator *g)
 {
     parts *p = r->parts;
-    TRY(parts_grow((void **)&p->assembly, &p->assembly_capacity, p->n_assembly,
+    TRY(array_grow((void **)&p->assembly, &p->assembly_capacity, p->n_assembly,
                    sizeof *p->assembly));
     assembly_part *part = &p->assembly[p->n_assembly++];
     *part = (assembly_part){0};
     char *rest = NULL;
     for (char *chain = strtok_r(g->chains, ", \n\r", &rest); chain;
          chain = strtok_r(NULL, ", \n\r", &rest)) {
-        TRY(parts_grow((void **)&part->chains, &part->chain_capacity, part->n_chains,
+        TRY(array_grow((void **)&part->chains, &part->chain_capacity, part->n_chains,
                        sizeof *part->chains));
         copy_text(part->chains[part->n_chains++], CHAIN_SIZE, chain);
     }

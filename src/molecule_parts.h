@@ -2,6 +2,7 @@
 #ifndef MTIP_MOLECULE_PARTS_H
 #define MTIP_MOLECULE_PARTS_H
 
+#include "array.h"
 #include "mtip/scatter.h"
 
 enum { CHAIN_SIZE = 8 };
@@ -34,9 +35,6 @@ typedef struct parts {
 } parts;
 
 void parts_free(parts *p);
-
-/* Makes room for one more element of an array that doubles. */
-status parts_grow(void **array, int64_t *capacity, int64_t n, size_t element_size);
 
 /* A warning with file and line; after ten, silence (molecule_read gives the total). */
 void parts_warn(parts *p, const char *path, int64_t line, const char *format, ...)

@@ -76,7 +76,7 @@ static status read_atom(pdb_reader *r)
     if (r->length < 54)
         FAIL_LINE(r, "the atom record ends in column %d, before its coordinates (31-54)",
                   r->length);
-    TRY(parts_grow((void **)&p->records, &p->capacity, p->n_records, sizeof *p->records));
+    TRY(array_grow((void **)&p->records, &p->capacity, p->n_records, sizeof *p->records));
     record *new = &p->records[p->n_records];
     *new = (record){.insertion = r->line[26], .alternate = r->line[16]};
     get_columns(r, 13, 16, new->name);
@@ -114,7 +114,7 @@ static status add_chains(pdb_reader *r, const char *list)
         list = name + n;
         if (n == 0) break;
         if (n >= CHAIN_SIZE) FAIL_LINE(r, "chain '%.*s' has a name of %zu characters", 20, name, n);
-        TRY(parts_grow((void **)&part->chains, &part->chain_capacity, part->n_chains,
+        TRY(array_grow((void **)&part->chains, &part->chain_capacity, part->n_chains,
                        sizeof *part->chains));
         char *chain = part->chains[part->n_chains++];
         memset(chain, 0, CHAIN_SIZE);
@@ -127,7 +127,7 @@ static status add_chains(pdb_reader *r, const char *list)
 static status start_part(pdb_reader *r, const char *list)
 {
     parts *p = r->parts;
-    TRY(parts_grow((void **)&p->assembly, &p->assembly_capacity, p->n_assembly,
+    TRY(array_grow((void **)&p->assembly, &p->assembly_capacity, p->n_assembly,
                    sizeof *p->assembly));
     p->assembly[p->n_assembly++] = (assembly_part){0};
     return add_chains(r, list);
@@ -148,7 +148,7 @@ static status read_operation_row(pdb_reader *r)
         FAIL_LINE(r, "row %d of an operation where row %d was expected", row + 1, r->rows + 1);
     if (p->n_assembly == 0) FAIL_LINE(r, "an operation before 'APPLY THE FOLLOWING TO CHAINS'");
     assembly_part *part = &p->assembly[p->n_assembly - 1];
-    TRY(parts_grow((void **)&part->operations, &part->operation_capacity, part->n_operations,
+    TRY(array_grow((void **)&part->operations, &part->operation_capacity, part->n_operations,
                    sizeof *part->operations));
     double *op = part->operations[part->n_operations];
     for (int d = 0; d < 3; d++)

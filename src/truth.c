@@ -7,7 +7,6 @@
 
 #include "core/log.h"
 #include "dataset.h"
-#include "io_hdf5.h"
 #include "molecule.h"
 
 typedef enum file_kind { FILE_HDF5, FILE_MRC, FILE_STRUCTURE } file_kind;
@@ -89,7 +88,7 @@ static status read_dataset(const device *dev, const dataset *ds, const run_outpu
 {
     dataset_atoms atoms = {0};
     if (ds->has_truth && run->n_images > 0) TRY(pick_orientations(ds, run, t));
-    if (!h5_has(ds->file, "/truth/atomic_numbers")) {
+    if (!ds->has_atoms) {
         log_warning("%s holds no atoms; the density cannot be judged by it", ds->path);
         return STATUS_OK;
     }
@@ -106,8 +105,10 @@ static status read_file(const device *dev, const char *path, const run_output *r
     if (kind == FILE_STRUCTURE) return density_of_structure(dev, path, run, t);
     if (kind == FILE_MRC) return density_of_map(path, run, t);
     dataset *ds = NULL;
-    const char *images = strcmp(path, run->data_file) == 0 ? run->settings.data.dataset : NULL;
-    TRY(dataset_open(path, images, &ds));
+    dataset_settings settings = {.path = path};
+    if (strcmp(path, run->data_file) == 0) settings = dataset_settings_of(&run->settings);
+    settings.path = path;
+    TRY(dataset_open(&settings, &ds));
     status result = read_dataset(dev, ds, run, t);
     dataset_close(ds);
     return result;

@@ -145,17 +145,17 @@ static int prepare(void **state)
     char output[TEXT], arguments[TEXT];
     dataset *ds = NULL;
     if (!mkdtemp(folder)) return 1;
-    FILE *config = fopen(path_of("config.yaml"), "w");
-    if (!config) return 1;
-    fprintf(config,
+    FILE *file = fopen(path_of("config.yaml"), "w");
+    if (!file) return 1;
+    fprintf(file,
             "molecule: {file: %s}\ndetector: {pixels: 16, pixel_size: 2}\n"
             "simulate: {images: %d, output: images.h5}\n",
             structure, N_IMAGES);
-    fclose(config);
+    fclose(file);
     if (run("simulate config.yaml", output) != 0) return 1;
     snprintf(arguments, sizeof arguments, "mkdir %s/run", folder);
     if (system(arguments) != 0) return 1;
-    assert_done(dataset_open(path_of("images.h5"), NULL, &ds));
+    assert_done(dataset_open(&(dataset_settings){.path = path_of("images.h5")}, &ds));
     write_density(ds);
     write_result(ds);
     dataset_close(ds);

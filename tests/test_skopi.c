@@ -38,13 +38,14 @@ static void predicts_the_images_of_another_program(void **state)
     molecule *mol;
     scatter *sc;
     const molecule_settings from_file = {.b_factor = 0};
-    assert_ok(dataset_open(case_shared("spinifel/skopi_2cex_a_40.h5"), NULL, &ds));
+    assert_ok(
+        dataset_open(&(dataset_settings){.path = case_shared("spinifel/skopi_2cex_a_40.h5")}, &ds));
     assert_int_equal(ds->n_images, 40);
     assert_int_equal(ds->n_pixels, 128 * 128);
-    assert_close(ds->wavelength, 2.6953086, 1e-5);
+    assert_close(ds->det->wavelength, 2.6953086, 1e-5);
     assert_ok(molecule_read(case_data("2cex_a.pdb"), &from_file, &mol));
-    const scatter_settings settings = {.photon_energy = PHYSICS_HC / ds->wavelength};
-    assert_ok(scatter_create_direct(mol->atoms, mol->n_atoms, ds->s, ds->n_pixels, &settings, &sc));
+    const scatter_settings settings = {.photon_energy = PHYSICS_HC / ds->det->wavelength};
+    assert_ok(scatter_create_direct(mol->atoms, mol->n_atoms, ds->det->s, ds->n_pixels, &settings, &sc));
     size_t n = (size_t)(ds->n_images * ds->n_pixels);
     float *images = malloc(n * sizeof *images);
     double *predicted = malloc(n * sizeof *predicted), quaternions[4 * 40];
@@ -88,15 +89,16 @@ static void agrees_with_its_geometry(void **state)
 {
     (void)state;
     dataset *ds;
-    assert_ok(dataset_open(case_shared("spinifel/skopi_2cex_a_40.h5"), NULL, &ds));
-    detector *det = its_detector(ds->wavelength);
+    assert_ok(
+        dataset_open(&(dataset_settings){.path = case_shared("spinifel/skopi_2cex_a_40.h5")}, &ds));
+    detector *det = its_detector(ds->det->wavelength);
     double sum = 0;
     for (int64_t p = 0; p < det->n_pixels; p++)
         sum += det->solid_angle[p] * det->polarization[p];
     for (int64_t p = 0; p < det->n_pixels; p++) {
         double gain = det->solid_angle[p] * det->polarization[p] * (double)det->n_pixels / sum;
         for (int d = 0; d < 3; d++)
-            assert_close(det->s[3 * p + d], ds->s[3 * p + d], 1e-9);
+            assert_close(det->s[3 * p + d], ds->det->s[3 * p + d], 1e-9);
         assert_close(gain, ds->correction[p], 1e-6);
     }
     detector_destroy(det);
