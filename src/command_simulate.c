@@ -38,11 +38,13 @@ typedef struct job {
 static status load_atoms(job *j)
 {
     const config *c = j->config;
-    const molecule_settings settings = {c->molecule.hydrogens, c->molecule.waters,
-                                        c->molecule.assembly, c->molecule.b_factor};
+    molecule_settings settings;
     molecule *mol = NULL;
     status mine = STATUS_OK;
-    if (comm_rank(j->world) == 0) mine = molecule_read(c->molecule.file, &settings, &mol);
+    if (comm_rank(j->world) == 0) {
+        mine = molecule_settings_of(c, &settings);
+        if (mine == STATUS_OK) mine = molecule_read(c->molecule.file, &settings, &mol);
+    }
     TRY(comm_agree(j->world, mine));
     if (mol) j->n_atoms = mol->n_atoms;
     TRY(comm_broadcast(j->world, &j->n_atoms, 1, COMM_INT64, 0));

@@ -17,7 +17,9 @@
 /* clang-format off */
 
 SECTION(molecule, "the particle to simulate, or to compare with")
-TEXT(molecule, file,              "",        "the structure, PDB or mmCIF format")
+TEXT(molecule, file,              "",        "the structure: PDB, mmCIF or XYZ, gzipped or not")
+INT (molecule, model,             1,         1, 1000000, "", "which of several models in the file, by their order")
+TEXT(molecule, element,           "",        "of all atoms, in a file of bare coordinates; else the file names them")
 BOOL(molecule, hydrogens,         false,     "keep hydrogen atoms")
 BOOL(molecule, waters,            false,     "keep water molecules")
 BOOL(molecule, assembly,          true,      "build biological assembly 1 where the file describes it, else take the atoms as they are")

@@ -11,6 +11,20 @@
 
 enum { MAX_WARNINGS = 10 };
 
+status molecule_settings_of(const config *c, molecule_settings *settings)
+{
+    const char *element = c->molecule.element;
+    *settings = (molecule_settings){.hydrogens = c->molecule.hydrogens,
+                                    .waters = c->molecule.waters,
+                                    .assembly = c->molecule.assembly,
+                                    .b_factor = c->molecule.b_factor,
+                                    .model = c->molecule.model,
+                                    .element = element_of_symbol(element, strlen(element))};
+    if (*element && !settings->element)
+        return config_fail(c, &c->molecule.element, "is '%.20s', which is no element", element);
+    return STATUS_OK;
+}
+
 void parts_free(parts *p)
 {
     for (int64_t i = 0; i < p->n_assembly; i++) {
@@ -215,7 +229,12 @@ static void report(const molecule *mol, const char *path, const parts *p)
 static status read_into(const char *path, const molecule_settings *settings, parts *p,
                         molecule *mol)
 {
-    TRY(cif_recognize(path) ? cif_read(path, p) : pdb_read(path, p));
+    p->model = settings->model > 0 ? settings->model : 1;
+    p->element = settings->element;
+    if (cif_recognize(path))
+        TRY(cif_read(path, p));
+    else
+        TRY(xyz_recognize(path) ? xyz_read(path, p) : pdb_read(path, p));
     mol->n_records = p->n_records;
     if (!settings->waters) mol->n_waters = drop(p, is_water);
     TRY(drop_alternates(p, &mol->n_alternates));

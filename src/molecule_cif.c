@@ -1,13 +1,12 @@
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "molecule_parts.h"
+#include "text_file.h"
 
 /* mmCIF is a sequence of words: names (_category.item) and their values, or loop_, names, and rows of
    values.  A single item is treated as a loop of one row.  Values are cut out of the text in place. */
@@ -35,7 +34,8 @@ typedef struct cif_reader {
     const char *names[MAX_COLUMNS];
     char *values[MAX_COLUMNS];
     int n_columns;
-    char first_model[ID_SIZE];
+    char model[ID_SIZE]; /* of the last row of atoms */
+    int64_t n_models;    /* so far */
     operator_entry *operators;
     int64_t n_operators, operator_capacity;
     generator *generators;
@@ -160,8 +160,11 @@ static status read_atom(cif_reader *r)
 {
     parts *p = r->parts;
     const char *model = value_of(r, "_atom_site.pdbx_PDB_model_num");
-    if (!r->first_model[0]) copy_text(r->first_model, ID_SIZE, *model ? model : "1");
-    if (*model && strncmp(model, r->first_model, ID_SIZE - 1) != 0) return STATUS_OK;
+    if (r->n_models == 0 || (*model && strncmp(model, r->model, ID_SIZE - 1) != 0)) {
+        copy_text(r->model, ID_SIZE, model);
+        r->n_models++;
+    }
+    if (r->n_models != p->model) return STATUS_OK;
     TRY(array_grow((void **)&p->records, &p->capacity, p->n_records, sizeof *p->records));
     record *new = &p->records[p->n_records];
     const char *insertion = value_of(r, "_atom_site.pdbx_PDB_ins_code");
@@ -414,6 +417,9 @@ static status build_part(const cif_reader *r, const generator *g)
 static status read_all(cif_reader *r)
 {
     TRY(read_words(r));
+    if (r->parts->n_records == 0 && r->parts->model > 1)
+        FAIL(STATUS_INPUT, "%s: no atoms of model %lld (molecule.model); it has %lld", r->path,
+             (long long)r->parts->model, (long long)r->n_models);
     for (int64_t i = 0; i < r->n_generators; i++)
         TRY(build_part(r, &r->generators[i]));
     return STATUS_OK;
@@ -421,18 +427,8 @@ static status read_all(cif_reader *r)
 
 static status load_text(cif_reader *r)
 {
-    FILE *file = fopen(r->path, "rb");
-    struct stat info;
-    if (!file || fstat(fileno(file), &info) != 0) {
-        if (file) fclose(file);
-        FAIL(STATUS_INPUT, "%s: cannot open: %s", r->path, strerror(errno));
-    }
-    size_t size = (size_t)info.st_size;
-    r->text = malloc(size + 1);
-    size_t n = r->text ? fread(r->text, 1, size, file) : 0;
-    fclose(file);
-    if (!r->text) FAIL(STATUS_RESOURCE, "%s: no memory for its %zu bytes", r->path, size);
-    r->text[n] = 0;
+    size_t size;
+    TRY(text_load(r->path, &r->text, &size));
     r->at = r->text;
     r->line = 1;
     return STATUS_OK;
@@ -459,13 +455,14 @@ status cif_read(const char *path, parts *p)
 
 bool cif_recognize(const char *path)
 {
-    char line[256];
-    FILE *file = fopen(path, "r");
-    bool found = false, other = !file;
-    for (int i = 0; i < 1000 && !found && !other && fgets(line, sizeof line, file); i++) {
+    enum { SIZE = 65536 };
+    char *begin = malloc(SIZE);
+    bool found = false, other = !begin || text_begin(path, begin, SIZE - 1) == 0;
+    text_lines lines = {begin, 0};
+    for (const char *line; !found && !other && (line = text_next_line(&lines, "#"));) {
         found = strncasecmp(line, "data_", 5) == 0;
-        other = !found && line[0] != '#' && !isspace((unsigned char)line[0]);
+        other = !found && *line;
     }
-    if (file) fclose(file);
+    free(begin);
     return found;
 }

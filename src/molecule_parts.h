@@ -27,6 +27,8 @@ typedef struct assembly_part {
 } assembly_part;
 
 typedef struct parts {
+    int64_t model; /* the one to read, from 1 */
+    int element;   /* of atoms in a file that names none; 0: an error */
     record *records;
     int64_t n_records, capacity;
     assembly_part *assembly;
@@ -51,5 +53,8 @@ status pdb_read(const char *path, parts *p);
 /* Whether the first line that is no comment starts a data block, as in mmCIF. */
 bool cif_recognize(const char *path);
 status cif_read(const char *path, parts *p);
+
+bool xyz_recognize(const char *path);
+status xyz_read(const char *path, parts *p);
 
 #endif

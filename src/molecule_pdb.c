@@ -1,10 +1,11 @@
 #include "molecule_parts.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "text_file.h"
 
 /* One pass over the lines. `line` is NUL-terminated, without its line end, and padded with blanks
    to LINE_SIZE so that every column can be looked at. */
@@ -16,7 +17,7 @@ typedef struct pdb_reader {
     int64_t line_number;
     char line[LINE_SIZE + 1];
     int length;         /* of the line as it stands in the file */
-    bool model_ended;   /* no atoms after the first model */
+    int64_t model;      /* that the line is in, from 1 */
     bool in_assembly_1; /* of REMARK 350 */
     bool seen_assembly;
     int rows; /* of the operation being read */
@@ -191,44 +192,42 @@ static status read_line(pdb_reader *r)
 {
     const char *line = r->line;
     if (strncmp(line, "ATOM  ", 6) == 0 || strncmp(line, "HETATM", 6) == 0)
-        return r->model_ended ? STATUS_OK : read_atom(r);
-    if (strncmp(line, "ENDMDL", 6) == 0) r->model_ended = true;
+        return r->model == r->parts->model ? read_atom(r) : STATUS_OK;
+    if (strncmp(line, "ENDMDL", 6) == 0) r->model++;
     if (strncmp(line, "REMARK 350", 10) == 0) return read_remark_350(r);
-    if (strncmp(line, "\x1f\x8b", 2) == 0 && r->line_number == 1)
-        FAIL_LINE(r, "the file is compressed; unpack it with gunzip first");
     return STATUS_OK;
 }
 
-static status read_lines(FILE *file, pdb_reader *r)
+static status read_lines(const char *text, size_t size, pdb_reader *r)
 {
-    char *text = NULL;
-    size_t capacity = 0;
-    ssize_t n;
-    status result = STATUS_OK;
-    while (result == STATUS_OK && (n = getline(&text, &capacity, file)) >= 0) {
-        while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+    for (const char *at = text, *end = text + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        ptrdiff_t n = (stop ? stop : end) - at;
+        while (n > 0 && at[n - 1] == '\r')
             n--;
         r->line_number++;
         r->length = n > LINE_SIZE ? LINE_SIZE : (int)n;
         memset(r->line, ' ', LINE_SIZE);
-        memcpy(r->line, text, (size_t)r->length);
+        memcpy(r->line, at, (size_t)r->length);
         for (int i = 0; i < r->length; i++)
             if (r->line[i] == 0 || r->line[i] == '\t') r->line[i] = ' ';
-        result = read_line(r);
+        TRY(read_line(r));
+        at = stop ? stop + 1 : end;
     }
-    free(text);
-    TRY(result);
-    if (ferror(file)) FAIL(STATUS_INPUT, "%s: cannot read: %s", r->path, strerror(errno));
     if (r->rows) FAIL(STATUS_INPUT, "%s: REMARK 350 ends inside an operation", r->path);
+    if (r->parts->n_records == 0 && r->parts->model > 1)
+        FAIL(STATUS_INPUT, "%s: no atoms of model %lld (molecule.model)", r->path,
+             (long long)r->parts->model);
     return STATUS_OK;
 }
 
 status pdb_read(const char *path, parts *p)
 {
-    FILE *file = fopen(path, "r");
-    if (!file) FAIL(STATUS_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    pdb_reader r = {.path = path, .parts = p};
-    status result = read_lines(file, &r);
-    fclose(file);
+    char *text = NULL;
+    size_t size;
+    TRY(text_load(path, &text, &size));
+    pdb_reader r = {.path = path, .parts = p, .model = 1};
+    status result = read_lines(text, size, &r);
+    free(text);
     return result;
 }

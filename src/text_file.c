@@ -42,7 +42,8 @@ status text_load(const char *path, char **text, size_t *size)
     gzFile file = gzopen(path, "rb");
     if (!file) FAIL(STATUS_INPUT, "%s: cannot open: %s", path, strerror(errno));
     status result = read_all(file, path, text, size);
-    gzclose(file);
+    if (gzclose(file) == Z_BUF_ERROR && result == STATUS_OK)
+        result = FAILED(STATUS_INPUT, "%s: is cut short in the middle of compressed data", path);
     if (result == STATUS_OK) return STATUS_OK;
     free(*text);
     *text = NULL;

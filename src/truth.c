@@ -43,10 +43,10 @@ static status density_of_structure(const device *dev, const char *path, const ru
                                    truth *t)
 {
     const config *c = &run->settings;
-    const molecule_settings settings = {c->molecule.hydrogens, c->molecule.waters,
-                                        c->molecule.assembly, c->molecule.b_factor};
+    molecule_settings settings;
     const scatter_settings scattering = {.photon_energy = c->beam.photon_energy};
     molecule *mol = NULL;
+    TRY(molecule_settings_of(c, &settings));
     TRY(molecule_read(path, &settings, &mol));
     status result = density_of(dev, mol->atoms, mol->n_atoms, &scattering, run, t);
     molecule_destroy(mol);

