@@ -13,6 +13,14 @@ static const cli_option reconstruct_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const cli_option convert_options[] = {
+    {"--to", "FORMAT",
+     "of images: spinifel (ours), emc, emc-int, emc-double, dragonfly, cxi; of a detector: detector"
+     " (Dragonfly's, text for .dat); of maps: mrc, xdmf, cxi-image; of orientations: text,"
+     " quaternions, star (default: by OUT's suffix)"},
+    {NULL, NULL, NULL},
+};
+
 /* clang-format off */
 const command commands[] = {
     {.name = "simulate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
@@ -28,6 +36,9 @@ const command commands[] = {
     {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
      .meaning = "check settings against each other and the data, print what follows; run nothing",
      .run = command_check},
+    {.name = "convert", .arguments = "IN OUT", .min_arguments = 2, .max_arguments = 2,
+     .meaning = "images, detectors, maps, orientations in another format (settings with --set)",
+     .options = convert_options, .run = command_convert},
     {.name = "bench", .arguments = "nufft|mtip [OPTION...]", .min_arguments = 1,
      .max_arguments = -1,
      .meaning = "time a NUFFT and measure its error, or all stages together and their scaling;"

@@ -15,6 +15,8 @@ extern const int n_commands;
 status command_bench(const cli *c, comm *world);
 /* Prints what the settings amount to (resolution, voxel, box, references), what a data set holds. */
 status command_check(const cli *c, comm *world);
+/* Writes a data set, a detector, a map or orientations in another format. */
+status command_convert(const cli *c, comm *world);
 /* Compares a run's density and orientations with the truth, and its halves with each other; writes
    fsc.txt. */
 status command_evaluate(const cli *c, comm *world);

@@ -116,7 +116,8 @@ typedef struct dataset_description {
     int64_t n_images;
     const char *command_line;
     const char *config_text;    /* NULL: none */
-    const dataset_atoms *truth; /* NULL: neither atoms nor orientations nor fluences are written */
+    const dataset_atoms *truth; /* NULL: neither atoms nor orientations nor fluences are written;
+                                   without atoms: only these */
     double flux;                /* photons per square metre at fluence 1 */
     uint64_t seed;
 } dataset_description;

@@ -72,8 +72,9 @@ static status write_attributes(h5_writer *file, const dataset_description *about
     TRY(h5_write_numbers(file, "/", "det_shape", H5_INT64, 3, det->shape));
     TRY(write_number(file, "/", "det_distance", det->distance));
     TRY(h5_write_text(file, "/", "command_line", about->command_line));
-    TRY(write_number(file, "/", "wavelength", det->wavelength));
-    TRY(write_number(file, "/", "photon_energy", PHYSICS_HC / det->wavelength));
+    if (det->wavelength > 0) TRY(write_number(file, "/", "wavelength", det->wavelength));
+    if (det->wavelength > 0)
+        TRY(write_number(file, "/", "photon_energy", PHYSICS_HC / det->wavelength));
     TRY(write_number(file, "/", "pixel_size", det->pixel_size));
     TRY(write_number(file, "/", "flux", about->flux));
     TRY(write_integer(file, "/", "seed", (int64_t)about->seed));
@@ -135,7 +136,7 @@ static status write_head(h5_writer *file, const dataset_description *about)
     const int64_t dims[4] = {n, shape[0], shape[1], shape[2]}, quaternion_dims[2] = {n, 4};
     TRY(write_detector(file, about->det));
     if (about->truth) {
-        TRY(write_atoms(file, about->truth));
+        if (about->truth->n_atoms > 0) TRY(write_atoms(file, about->truth));
         TRY(h5_declare(file, "/orientations", H5_DOUBLE, 2, quaternion_dims, NULL,
                        "true rotation of the particle, unit quaternion w, x, y, z"));
         TRY(h5_declare(file, "/fluences", H5_DOUBLE, 1, dims, "1", "true fluence, 1 on average"));

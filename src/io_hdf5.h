@@ -39,6 +39,14 @@ status h5_declare(h5_writer *w, const char *name, h5_type type, int rank, const 
 status h5_write_rows(h5_writer *w, const char *name, int64_t first, int64_t count,
                      const void *data);
 
+/* A scalar dataset of text; a soft link to another object; and a dataset (n) of lists of integers of
+   variable length that follow one another in values.  These are written as they are, without being
+   read back. */
+status h5_write_string(h5_writer *w, const char *name, const char *text);
+status h5_link(h5_writer *w, const char *name, const char *target);
+status h5_write_lists(h5_writer *w, const char *name, int64_t n, const int64_t *lengths,
+                      const int32_t *values);
+
 /* Attributes of a dataset or group ("/" is the file). A text is a fixed-length UTF-8 string. */
 status h5_write_text(h5_writer *w, const char *object, const char *name, const char *text);
 status h5_write_numbers(h5_writer *w, const char *object, const char *name, h5_type type,

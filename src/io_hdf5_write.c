@@ -308,6 +308,56 @@ status h5_write_numbers(h5_writer *w, const char *object, const char *name, h5_t
     return result;
 }
 
+status h5_link(h5_writer *w, const char *name, const char *target)
+{
+    TRY(create_groups(w, name));
+    if (H5Lcreate_soft(target, w->id, name, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        FAIL_HDF5(w, "create link", name);
+    return STATUS_OK;
+}
+
+/* A dataset whose elements are not numbers, written at once. */
+static status write_other(h5_writer *w, const char *name, hid_t file_type, hid_t memory_type,
+                          hid_t space, const void *data)
+{
+    TRY(create_groups(w, name));
+    hid_t id = H5Dcreate2(w->id, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (id < 0) FAIL_HDF5(w, "create dataset", name);
+    if (H5Dwrite(id, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        FAIL_HDF5(w, "write dataset", name);
+    if (H5Dclose(id) < 0) FAIL_HDF5(w, "write dataset", name);
+    return STATUS_OK;
+}
+
+status h5_write_string(h5_writer *w, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    status result = write_other(w, name, type, type, space, text);
+    H5Tclose(type);
+    H5Sclose(space);
+    return result;
+}
+
+status h5_write_lists(h5_writer *w, const char *name, int64_t n, const int64_t *lengths,
+                      const int32_t *values)
+{
+    hsize_t count = (hsize_t)n;
+    hvl_t *lists = malloc(((size_t)n + 1) * sizeof *lists);
+    if (!lists) FAIL(STATUS_RESOURCE, "%s: no memory for '%s'", atomic_path(w->file), name);
+    for (int64_t i = 0, at = 0; i < n; at += lengths[i++])
+        lists[i] = (hvl_t){.len = (size_t)lengths[i], .p = (void *)(values + at)};
+    hid_t file_type = H5Tvlen_create(H5T_STD_I32LE), memory_type = H5Tvlen_create(H5T_NATIVE_INT32);
+    hid_t space = H5Screate_simple(1, &count, NULL);
+    status result = write_other(w, name, file_type, memory_type, space, lists);
+    H5Sclose(space);
+    H5Tclose(file_type);
+    H5Tclose(memory_type);
+    free(lists);
+    return result;
+}
+
 /* Reads a piece back from the file as it now is on disk and compares it. */
 static status verify_piece(const h5_writer *w, hid_t file, const written *piece, void *buffer)
 {

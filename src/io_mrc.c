@@ -1,12 +1,11 @@
 #include "io_mrc.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "io_atomic.h"
+#include "text_file.h"
 
 /* Four-byte words of the header, counted from 0. */
 enum {
@@ -67,14 +66,15 @@ static status fill_statistics(word *header, const char *path, int64_t n, const f
     return STATUS_OK;
 }
 
-static void fill_header(word *header, const int64_t n[3], double voxel, const char *label)
+static void fill_header(word *header, const mrc_map *map, const char *label)
 {
+    const int64_t n[3] = {map->nx, map->ny, map->nz};
     for (int d = 0; d < 3; d++) {
         header[WORD_NX + d].i = header[WORD_MX + d].i = (int32_t)n[d];
-        header[WORD_CELL + d].f = (float)(voxel * (double)n[d]);
+        header[WORD_CELL + d].f = (float)(map->voxel[d] * (double)n[d]);
         header[WORD_ANGLES + d].f = 90;
         header[WORD_AXES + d].i = d + 1;
-        header[WORD_ORIGIN + d].f = (float)(-voxel * (double)(n[d] / 2));
+        header[WORD_ORIGIN + d].f = (float)map->origin[d];
     }
     header[WORD_MODE].i = 2;
     header[WORD_ISPG].i = 1;
@@ -86,28 +86,40 @@ static void fill_header(word *header, const int64_t n[3], double voxel, const ch
     memcpy(header[WORD_LABEL].c, label, strnlen(label, 80));
 }
 
-status mrc_write(const char *path, int64_t nx, int64_t ny, int64_t nz, const float *values,
-                 double voxel, const char *label)
+status mrc_write_map(const char *path, const mrc_map *map, const char *label)
 {
-    const int64_t n[3] = {nx, ny, nz};
+    const int64_t nx = map->nx, ny = map->ny, nz = map->nz;
     if (nx < 1 || ny < 1 || nz < 1 || nx > MAX_SIDE || ny > MAX_SIDE || nz > MAX_SIDE)
         FAIL(STATUS_INVALID, "%s: a map of %lld x %lld x %lld voxels", path, (long long)nx,
              (long long)ny, (long long)nz);
     word header[N_WORDS] = {{0}};
-    fill_header(header, n, voxel, label);
-    TRY(fill_statistics(header, path, nx * ny * nz, values));
+    fill_header(header, map, label);
+    TRY(fill_statistics(header, path, nx * ny * nz, map->values));
     atomic_file *file;
     TRY(atomic_begin_stream(path, &file));
     (void)fwrite(header, HEADER_BYTES, 1, atomic_stream(file));
-    (void)fwrite(values, sizeof *values, (size_t)(nx * ny * nz), atomic_stream(file));
+    (void)fwrite(map->values, sizeof *map->values, (size_t)(nx * ny * nz), atomic_stream(file));
     return atomic_commit(file);
+}
+
+status mrc_write(const char *path, int64_t nx, int64_t ny, int64_t nz, const float *values,
+                 double voxel, const char *label)
+{
+    const int64_t n[3] = {nx, ny, nz};
+    mrc_map map = {.nx = nx, .ny = ny, .nz = nz, .values = (float *)values};
+    for (int d = 0; d < 3; d++) {
+        map.voxel[d] = voxel;
+        map.origin[d] = -voxel * (double)(n[d] / 2);
+    }
+    return mrc_write_map(path, &map, label);
 }
 
 /* ---- reading ---- */
 
 typedef struct mrc_reader {
     const char *path;
-    FILE *file;
+    char *bytes; /* the file */
+    size_t size, at;
     word header[N_WORDS];
     bool swapped;
     int mode, value_bytes;
@@ -126,8 +138,9 @@ static void swap_bytes(char *p, int size)
 
 static status read_header(mrc_reader *r)
 {
-    if (fread(r->header, 1, HEADER_BYTES, r->file) != HEADER_BYTES)
+    if (r->size < HEADER_BYTES)
         FAIL(STATUS_INPUT, "%s: shorter than the 1024 bytes of an MRC header", r->path);
+    memcpy(r->header, r->bytes, HEADER_BYTES);
     int32_t mode = r->header[WORD_MODE].i, axis = r->header[WORD_AXES].i;
     r->swapped = (mode < 0 || mode > 127) || (axis != 0 && (axis < 0 || axis > 3));
     for (int i = 0; i < WORD_LABEL && r->swapped; i++)
@@ -161,20 +174,17 @@ static status read_layout(mrc_reader *r)
 }
 
 /* The header's claims against the size of the file, before memory is taken for them. */
-static status check_size(const mrc_reader *r)
+static status check_size(mrc_reader *r)
 {
-    struct stat info;
-    int64_t extended = r->header[WORD_NSYMBT].i;
-    if (fstat(fileno(r->file), &info) != 0) FAIL(STATUS_INPUT, "%s: %s", r->path, strerror(errno));
+    int64_t extended = r->header[WORD_NSYMBT].i, size = (int64_t)r->size;
     int64_t wanted = HEADER_BYTES + extended + r->n[0] * r->n[1] * r->n[2] * r->value_bytes;
-    if (extended < 0 || info.st_size < wanted)
+    if (extended < 0 || size < wanted)
         FAIL(STATUS_INPUT,
              "%s: %lld bytes; a map of %lld x %lld x %lld voxels in mode %d with an extended "
              "header of %lld needs %lld",
-             r->path, (long long)info.st_size, (long long)r->n[0], (long long)r->n[1],
-             (long long)r->n[2], r->mode, (long long)extended, (long long)wanted);
-    if (fseek(r->file, (long)(HEADER_BYTES + extended), SEEK_SET) != 0)
-        FAIL(STATUS_INPUT, "%s: %s", r->path, strerror(errno));
+             r->path, (long long)size, (long long)r->n[0], (long long)r->n[1], (long long)r->n[2],
+             r->mode, (long long)extended, (long long)wanted);
+    r->at = (size_t)(HEADER_BYTES + extended);
     return STATUS_OK;
 }
 
@@ -200,25 +210,18 @@ static float decode(const mrc_reader *r, char *bytes)
     }
 }
 
-static status read_values(const mrc_reader *r, mrc_map *map)
+static void read_values(const mrc_reader *r, mrc_map *map)
 {
     const int64_t stride_of[3] = {1, map->nx, map->nx * map->ny};
     int64_t stride[3]; /* in the map, along columns, rows, sections */
+    char *from = r->bytes + r->at;
     for (int d = 0; d < 3; d++)
         stride[d] = stride_of[r->axis_of[d]];
-    size_t row_bytes = (size_t)(r->n[0] * r->value_bytes);
-    char *row = malloc(row_bytes);
-    if (!row) FAIL(STATUS_RESOURCE, "%s: no memory for a row", r->path);
-    bool ok = true;
-    for (int64_t line = 0; line < r->n[1] * r->n[2] && ok; line++) {
+    for (int64_t line = 0; line < r->n[1] * r->n[2]; line++) {
         float *to = map->values + line % r->n[1] * stride[1] + line / r->n[1] * stride[2];
-        ok = fread(row, 1, row_bytes, r->file) == row_bytes;
-        for (int64_t i = 0; i < r->n[0] && ok; i++)
-            to[i * stride[0]] = decode(r, row + i * r->value_bytes);
+        for (int64_t i = 0; i < r->n[0]; i++, from += r->value_bytes)
+            to[i * stride[0]] = decode(r, from);
     }
-    free(row);
-    if (!ok) FAIL(STATUS_INPUT, "%s: cannot read its values", r->path);
-    return STATUS_OK;
 }
 
 /* ORIGIN counts where it is given, else NXSTART. */
@@ -252,24 +255,31 @@ static status read_map(mrc_reader *r, mrc_map *map)
     map->values = malloc((size_t)(n[0] * n[1] * n[2]) * sizeof *map->values);
     if (!map->values) FAIL(STATUS_RESOURCE, "%s: no memory for the map", r->path);
     fill_geometry(r, map);
-    return read_values(r, map);
+    read_values(r, map);
+    return STATUS_OK;
 }
 
 status mrc_read(const char *path, mrc_map **read)
 {
     *read = NULL;
-    mrc_reader r = {.path = path, .file = fopen(path, "rb")};
-    if (!r.file) FAIL(STATUS_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    mrc_reader r = {.path = path};
     mrc_map *map = calloc(1, sizeof *map);
-    status result =
-        map ? read_map(&r, map)
-            : status_fail(STATUS_RESOURCE, __FILE__, __LINE__, "%s: no memory for the map", path);
-    fclose(r.file);
+    status result = map ? text_load(path, &r.bytes, &r.size)
+                        : FAILED(STATUS_RESOURCE, "%s: no memory for the map", path);
+    if (result == STATUS_OK) result = read_map(&r, map);
+    free(r.bytes);
     if (result == STATUS_OK)
         *read = map;
     else
         mrc_destroy(map);
     return result;
+}
+
+bool mrc_recognize(const char *path)
+{
+    char begin[212];
+    return text_begin(path, begin, sizeof begin) == sizeof begin &&
+           memcmp(begin + 4 * WORD_MAP, "MAP", 3) == 0;
 }
 
 void mrc_destroy(mrc_map *map)

@@ -19,7 +19,13 @@ typedef struct mrc_map {
 status mrc_write(const char *path, int64_t nx, int64_t ny, int64_t nz, const float *values,
                  double voxel, const char *label);
 
-/* Reads modes 0, 1, 2 and 6 of either byte order, the axes brought into the order x, y, z and an
+/* The same of a map with its own voxels and origin. */
+status mrc_write_map(const char *path, const mrc_map *map, const char *label);
+
+/* Whether a file has the mark of an MRC file. */
+bool mrc_recognize(const char *path);
+
+/* Reads modes 0, 1, 2 and 6 of either byte order, gzipped or not, the axes brought into the order x, y, z and an
    extended header skipped.  STATUS_INPUT, and nothing allocated by what the header alone claims. */
 status mrc_read(const char *path, mrc_map **read);
 /* Accepts NULL. */

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 enum { FIRST_SIZE = 64 << 10 };
-static const size_t max_size = (size_t)4 << 30;
+static const size_t max_size = (size_t)64 << 30;
 
 /* What is read decides the memory, not what the file claims of its size. */
 static status read_all(gzFile file, const char *path, char **text, size_t *size)
@@ -27,7 +27,7 @@ static status read_all(gzFile file, const char *path, char **text, size_t *size)
         *text = grown;
     }
     if (!*text) FAIL(STATUS_RESOURCE, "%s: no memory for more than %zu bytes", path, *size);
-    if (*size >= max_size) FAIL(STATUS_INPUT, "%s: a text of more than 4 GB", path);
+    if (*size >= max_size) FAIL(STATUS_INPUT, "%s: more than 64 GB", path);
     int code;
     const char *why = gzerror(file, &code);
     if (n < 0)

@@ -1,4 +1,4 @@
-/* text_file.h: a text file in memory, whole, unpacked if it is gzipped. */
+/* text_file.h: a file in memory, whole, unpacked if it is gzipped; and the lines of a text. */
 #ifndef MTIP_TEXT_FILE_H
 #define MTIP_TEXT_FILE_H
 
@@ -6,7 +6,7 @@
 #include "core/types.h"
 
 /* The bytes of a file and a 0 after them; the caller frees *text.  STATUS_INPUT for what cannot be
-   read, and for more than 4 GB. */
+   read, and for more than 64 GB. */
 status text_load(const char *path, char **text, size_t *size);
 
 /* The first bytes of a file, unpacked, and zeros after them; returns how many were read. */

@@ -4,25 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "dataset.h"
+#include "io_mrc.h"
 #include "molecule.h"
-
-typedef enum file_kind { FILE_HDF5, FILE_MRC, FILE_STRUCTURE } file_kind;
-
-static status find_kind(const char *path, file_kind *kind)
-{
-    unsigned char start[212] = {0};
-    FILE *file = fopen(path, "rb");
-    if (!file) FAIL(STATUS_INPUT, "cannot read %s: %s", path, strerror(errno));
-    size_t size = fread(start, 1, sizeof start, file);
-    fclose(file);
-    *kind = FILE_STRUCTURE;
-    if (size >= 8 && memcmp(start, "\211HDF\r\n\032\n", 8) == 0) *kind = FILE_HDF5;
-    if (size == sizeof start && memcmp(start + 208, "MAP", 3) == 0) *kind = FILE_MRC;
-    return STATUS_OK;
-}
 
 static status allocate_density(const run_output *run, truth *t)
 {
@@ -100,10 +87,9 @@ static status read_dataset(const device *dev, const dataset *ds, const run_outpu
 
 static status read_file(const device *dev, const char *path, const run_output *run, truth *t)
 {
-    file_kind kind = FILE_STRUCTURE;
-    TRY(find_kind(path, &kind));
-    if (kind == FILE_STRUCTURE) return density_of_structure(dev, path, run, t);
-    if (kind == FILE_MRC) return density_of_map(path, run, t);
+    if (access(path, R_OK) != 0) FAIL(STATUS_INPUT, "cannot read %s: %s", path, strerror(errno));
+    if (mrc_recognize(path)) return density_of_map(path, run, t);
+    if (!h5_recognize(path)) return density_of_structure(dev, path, run, t);
     dataset *ds = NULL;
     dataset_settings settings = {.path = path};
     if (strcmp(path, run->data_file) == 0) settings = dataset_settings_of(&run->settings);

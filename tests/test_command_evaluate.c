@@ -214,15 +214,15 @@ static void settings_of_another_version_are_done_without(void **state)
 {
     (void)state;
     char output[TEXT], errors[TEXT] = "";
-    FILE *config = fopen(path_of("run/config.resolved.yaml"), "w");
-    assert_non_null(config);
-    fprintf(config, "data: {dataset: nothing, shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
-    assert_int_equal(fclose(config), 0);
+    FILE *file = fopen(path_of("run/config.resolved.yaml"), "w");
+    assert_non_null(file);
+    fprintf(file, "data: {dataset: nothing, shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
+    assert_int_equal(fclose(file), 0);
     assert_int_equal(run("evaluate run --json", output), 4); /* what it needs is read */
-    config = fopen(path_of("run/config.resolved.yaml"), "w");
-    assert_non_null(config);
-    fprintf(config, "data: {shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
-    assert_int_equal(fclose(config), 0);
+    file = fopen(path_of("run/config.resolved.yaml"), "w");
+    assert_non_null(file);
+    fprintf(file, "data: {shuffle: 1}\nlegion: {nodes: 3}\ngrid: {size: 2}\n");
+    assert_int_equal(fclose(file), 0);
     assert_int_equal(run("evaluate run --json", output), 0);
     assert_between(number_after(output, "\"cc\": "), 0.99, 1.0001);
     FILE *said = fopen(path_of("errors"), "r");
