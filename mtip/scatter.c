@@ -33,13 +33,17 @@ static double largest_width(const atom *atoms, int64_t n_atoms)
     return widest;
 }
 
+double scatter_length(const double s[3])
+{
+    return sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
+}
+
 static double distance_squared(const double a[3], const double b[3])
 {
     double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
     return x * x + y * y + z * z;
 }
 
-/* The centre of electrons; returns their number. */
 double scatter_find_centre(const atom *atoms, int64_t n_atoms, double centre[3])
 {
     double moment[3] = {0}, n_electrons = 0;
@@ -54,6 +58,14 @@ double scatter_find_centre(const atom *atoms, int64_t n_atoms, double centre[3])
     return n_electrons;
 }
 
+double scatter_radius(const atom *atoms, int64_t n_atoms, const double centre[3])
+{
+    double square = 0;
+    for (int64_t j = 0; j < n_atoms; j++)
+        square = fmax(square, distance_squared(atoms[j].position, centre));
+    return sqrt(square);
+}
+
 scatter_size scatter_measure(const atom *atoms, int64_t n_atoms)
 {
     scatter_size size = {0};
@@ -62,9 +74,9 @@ scatter_size scatter_measure(const atom *atoms, int64_t n_atoms)
     for (int64_t j = 0; j < n_atoms; j++) {
         double r2 = distance_squared(atoms[j].position, size.centre);
         square += atoms[j].occupancy * atoms[j].element * r2;
-        size.radius = fmax(size.radius, sqrt(r2));
     }
     if (size.n_electrons > 0) size.gyration = sqrt(square / size.n_electrons);
+    size.radius = scatter_radius(atoms, n_atoms, size.centre);
     size.diameter = largest_width(atoms, n_atoms);
     return size;
 }

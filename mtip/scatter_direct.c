@@ -42,11 +42,6 @@ static status allocate(scatter_direct *sc, bool absorption)
     return STATUS_OK;
 }
 
-static double s_length(const double s[3])
-{
-    return sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
-}
-
 /* kind_of[element] is the row of its form factors. */
 static void fill_atoms(scatter_direct *sc, const atom *atoms,
                        const int kind_of[SCATTER_MAX_ELEMENT])
@@ -70,7 +65,7 @@ static status fill_factors(scatter_direct *sc, const scatter_settings *settings,
     double *lengths = malloc((size_t)sc->n_pixels * sizeof *lengths), imaginary;
     if (!lengths) FAIL(STATUS_RESOURCE, "no memory for %lld pixels", (long long)sc->n_pixels);
     for (int64_t p = 0; p < sc->n_pixels; p++)
-        lengths[p] = s_length(sc->s + 3 * p);
+        lengths[p] = scatter_length(sc->s + 3 * p);
     for (int element = 1; element < SCATTER_MAX_ELEMENT; element++) {
         int kind = kind_of[element];
         if (kind < 0) continue;
@@ -128,7 +123,7 @@ void scatter_direct_destroy(scatter_direct *sc)
 static void weigh_block(const scatter_direct *sc, int64_t p, int64_t first, float *real_part,
                         float *imaginary_part)
 {
-    double length = s_length(sc->s + 3 * p), damping = -0.25 * length * length;
+    double length = scatter_length(sc->s + 3 * p), damping = -0.25 * length * length;
     for (int j = 0; j < PHASE_SUM_BLOCK; j++) {
         int64_t a = first + j;
         double weight = (double)sc->occupancy[a] * exp(damping * (double)sc->b_factor[a]);

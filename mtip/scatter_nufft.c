@@ -50,11 +50,6 @@ struct scatter_nufft {
     int64_t capacity;  /* orientations */
 };
 
-static double s_length(const double s[3])
-{
-    return sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
-}
-
 /* A multiple of 4, for which a shift by n/2 is a change of sign in both spaces. */
 static int64_t good_size(double least)
 {
@@ -76,7 +71,9 @@ static double atom_reach(const atom *atoms, int64_t n_atoms)
 static mode_grid choose_grid(const atom *atoms, int64_t n_atoms, double s_max)
 {
     double turns = log(1 / tolerance) / (2 * acos(-1));
-    double radius = scatter_measure(atoms, n_atoms).radius + atom_reach(atoms, n_atoms);
+    double centre[3];
+    scatter_find_centre(atoms, n_atoms, centre);
+    double radius = scatter_radius(atoms, n_atoms, centre) + atom_reach(atoms, n_atoms);
     double angle = atan(cbrt(radius * s_max / turns));
     double s_cut = s_max / sin(angle), margin = turns / (s_cut * cos(angle));
     mode_grid grid = {.box = 2 * (radius + margin), .smooth = true};
@@ -149,7 +146,7 @@ static status fill_pixels(const scatter_nufft *sum, const atom *atoms, int64_t n
     double radians = 2 * acos(-1) * sum->grid.box / (double)sum->grid.n;
     double *lengths = pixels; /* until it is filled */
     for (int64_t p = 0; p < n; p++)
-        lengths[p] = s_length(s + 3 * p);
+        lengths[p] = scatter_length(s + 3 * p);
     TRY(table_over_smooth(atoms, n_atoms, settings, sum->grid.s_cut, n, lengths, weight));
     for (int64_t p = 0; p < n; p++) {
         double factor = weight[p] / mode_window(&sum->grid, lengths[p]);
@@ -192,7 +189,7 @@ status scatter_nufft_create(const device *dev, const atom *atoms, int64_t n_atom
     if (!sum) FAIL(STATUS_RESOURCE, "no memory for the atoms");
     double s_max = 1e-3; /* of pixels in the beam alone */
     for (int64_t p = 0; p < n_pixels; p++)
-        s_max = fmax(s_max, s_length(s + 3 * p));
+        s_max = fmax(s_max, scatter_length(s + 3 * p));
     sum->dev = dev;
     sum->n_pixels = n_pixels;
     sum->points = (points){.dev = dev, .precision = PRECISION_DOUBLE};

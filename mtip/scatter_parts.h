@@ -11,6 +11,9 @@ enum { SCATTER_MAX_ELEMENT = 120 };
 /* counts[element] of the atoms; STATUS_INPUT for an element out of range. */
 status scatter_count_elements(const atom *atoms, int64_t n_atoms,
                               int64_t counts[SCATTER_MAX_ELEMENT]);
+double scatter_length(const double s[3]);
+/* Of the sphere about the centre that holds all atoms. */
+double scatter_radius(const atom *atoms, int64_t n_atoms, const double centre[3]);
 /* The centre of electrons; returns their number. */
 double scatter_find_centre(const atom *atoms, int64_t n_atoms, double centre[3]);
 
