@@ -46,22 +46,22 @@ static const char *method_name(int i)
 static const option OPTIONS[] = {
     {"--dim", "1|2|3", "dimensions [3]", INTEGER, CASE, OF(dim), 1, 3, NULL},
     {"--type", "1|2", "adjoint or forward [1]", INTEGER, CASE, AT(one.type), 1, 2, NULL},
-    {"--precision", "P", "single or double [double]", CHOICE, CASE, OF(precision), 0, 0, precision_name},
+    {"--precision", "P", "[double]", CHOICE, CASE, OF(precision), 0, 0, precision_name},
     {"--modes", "N[,N[,N]]", "modes per dimension, x first [81]", SIZES, CASE, OF(modes), 1, 1e9, NULL},
     {"--points", "N", "number of points [1000000]", COUNT, CASE, OF(n_points), 0, MANY, NULL},
-    {"--points-from", "KIND", "rand, cluster, ewald or one-cell [rand]", CHOICE, CASE, OF(points), 0, 0, points_name},
+    {"--points-from", "KIND", "[rand]", CHOICE, CASE, OF(points), 0, 0, points_name},
     {"--tolerance", "E", "relative l2 error asked for [1e-6]", REAL, CASE, AT(one.tolerance), 1e-300, 1, NULL},
     {"--upsampling", "S", "2 or 1.25 [the plan chooses]", REAL, CASE, AT(one.upsampling), 1, 2, NULL},
     {"--real", NULL, "real values at the points", FLAG, CASE, OF(real), 0, 0, NULL},
     {"--batch", "N", "vectors transformed together [1]", INTEGER, CASE, OF(batch), 1, 1e9, NULL},
     {"--sign", "1|-1", "of the forward transform's exponent [1]", INTEGER, CASE, OF(sign), -1, 1, NULL},
-    {"--method", "M", "of a GPU: default, gm, gm-sort, sm, tile, tensor [default]", CHOICE, CASE, AT(one.method), 0, 0, method_name},
+    {"--method", "M", "(of a GPU) [default]", CHOICE, CASE, AT(one.method), 0, 0, method_name},
     {"--suite", NULL, "instead of one case: those the NUFFT is judged by, beside their goals", FLAG, LIST, AT(suite), 0, 0, NULL},
     {"--table2", NULL, "instead: slicing and merging as in the cuFINUFFT paper's table II", FLAG, LIST, AT(table2), 0, 0, NULL},
     {"--study", NULL, "instead: methods, sizes, densities and tolerances as in that paper", FLAG, LIST, AT(study), 0, 0, NULL},
     {"--only", "TEXT", "of these lists: cases with TEXT in their names", TEXT, LIST, AT(only), 0, 0, NULL},
     {"--scale", "F", "of these lists: F times the points and modes [1]", REAL, LIST, AT(scale), 1e-9, 1e3, NULL},
-    {"--device", "D", "cpu, or cuda for the current GPU [cpu]", CHOICE, ALWAYS, AT(device), 0, 0, device_name},
+    {"--device", "D", "(the current GPU) [cpu]", CHOICE, ALWAYS, AT(device), 0, 0, device_name},
     {"--threads", "N", "of the CPU [all]", INTEGER, ALWAYS, AT(threads), 0, 1e6, NULL},
     {"--repeat", "N", "runs timed [as many as take 0.1 s, from 5 to 50]", INTEGER, ALWAYS, AT(repeat), 1, 256, NULL},
     {"--outputs", "N", "outputs compared with direct sums [256]", INTEGER, ALWAYS, AT(outputs), 200, 1e6, NULL},
@@ -73,6 +73,16 @@ static const option OPTIONS[] = {
 
 enum { N_OPTIONS = sizeof OPTIONS / sizeof OPTIONS[0] };
 
+/* All choices of an option, with commas. */
+static void list_choices(const option *a, char all[128])
+{
+    all[0] = '\0';
+    for (int i = 0; a->choice(i); i++) {
+        size_t n = strlen(all);
+        (void)snprintf(all + n, 128 - n, "%s%s", i ? ", " : "", a->choice(i));
+    }
+}
+
 void bench_options_help(FILE *out)
 {
     fprintf(
@@ -83,10 +93,11 @@ void bench_options_help(FILE *out)
         "a transform, total_ms of both, copies_ms of both with copies from and to (pageable)\n"
         "memory of the host.\n\noptions:\n");
     for (int i = 0; i < N_OPTIONS; i++) {
-        char left[48];
+        char left[48], choices[128] = "";
         snprintf(left, sizeof left, "%s %s", OPTIONS[i].name,
                  OPTIONS[i].value ? OPTIONS[i].value : "");
-        fprintf(out, "  %-24s %s\n", left, OPTIONS[i].meaning);
+        if (OPTIONS[i].choice) list_choices(&OPTIONS[i], choices);
+        fprintf(out, "  %-24s %s%s%s\n", left, choices, *choices ? " " : "", OPTIONS[i].meaning);
     }
 }
 
@@ -125,15 +136,13 @@ static status take_number(const option *a, const char *text, void *to)
 
 static status take_choice(const option *a, const char *text, void *to)
 {
-    char all[128] = "";
-    for (int i = 0; a->choice(i); i++) {
+    char all[128];
+    for (int i = 0; a->choice(i); i++)
         if (strcmp(text, a->choice(i)) == 0) {
             *(int *)to = i;
             return STATUS_OK;
         }
-        strncat(all, i ? ", " : "", sizeof all - strlen(all) - 1);
-        strncat(all, a->choice(i), sizeof all - strlen(all) - 1);
-    }
+    list_choices(a, all);
     FAIL(STATUS_USAGE, "%s is '%s'; it must be one of %s", a->name, text, all);
 }
 
