@@ -112,6 +112,32 @@ static status keep_images(match *m, const float *counts)
     return store_images(m, counts, m->whitening, &m->scored);
 }
 
+static bool keeps(const match_options *options, int64_t n_rows, int64_t n_references)
+{
+    return real_bytes(options->precision, n_rows * row_stride(n_references)) <= options->memory;
+}
+
+static int64_t padded_rows(int64_t n_images)
+{
+    return (n_images + MATCH_BLOCK - 1) / MATCH_BLOCK * MATCH_BLOCK;
+}
+
+void match_forecast(device_kind kind, const match_options *options, int64_t n_references,
+                    int64_t max_batch, match_memory *memory)
+{
+    const precision p = options->precision;
+    const int64_t rows = padded_rows(options->n_images), batch = row_stride(max_batch);
+    const bool halves = kind == DEVICE_CUDA && p == PRECISION_SINGLE && options->halves &&
+                        options->method == MATCH_EMC;
+    const int64_t one = rows * options->n_pixels;
+    const int64_t columns = keeps(options, rows, n_references) ? row_stride(n_references) : batch;
+    memory->images = halves ? 2 * one : real_bytes(p, options->method == MATCH_NCC ? 2 * one : one);
+    memory->images += rows * (int64_t)sizeof(double) * (3 * LADDER + 8);
+    memory->scores = real_bytes(p, rows * columns);
+    memory->batches = real_bytes(p, 2 * rows * batch);
+    if (halves) memory->batches += 4 * batch * (options->n_pixels + smaller(rows, 1 << 14));
+}
+
 static status allocate_state(match *m)
 {
     const int64_t rows = m->n_rows, images = m->options.n_images;
@@ -168,7 +194,7 @@ status match_create(const device *dev, const match_options *options, const match
     m->kernels = match_kernels_of(dev, options->precision);
     m->products = image_kernels_of(dev, options->precision);
     m->options = *options;
-    m->n_rows = (options->n_images + MATCH_BLOCK - 1) / MATCH_BLOCK * MATCH_BLOCK;
+    m->n_rows = padded_rows(options->n_images);
     TRY_OR(fail, upload_pixels(m, pixels));
     TRY_OR(fail, keep_images(m, images));
     TRY_OR(fail, allocate_state(m));
@@ -255,7 +281,7 @@ status match_begin(match *m, int64_t n_references, int64_t max_batch, int64_t n_
     m->n_references = n_references;
     m->n_used = n_pixels_used;
     m->max_batch = max_batch = row_stride(max_batch);
-    m->keep = bytes_of(m, m->n_rows * row_stride(n_references)) <= m->options.memory;
+    m->keep = keeps(&m->options, m->n_rows, n_references);
     m->stride = m->keep ? row_stride(n_references) : max_batch;
     TRY(reserve(m, &m->scores, &m->scores_capacity, m->n_rows * m->stride));
     TRY(reserve_batch(m, max_batch));

@@ -59,6 +59,14 @@ typedef struct match_images {
     const double *expected; /* sum_r P_kr sum_p m_rp over the pixels in use, fluence 1 */
 } match_images;
 
+/* Bytes of device memory of a match that is told to begin with these. */
+typedef struct match_memory {
+    int64_t images, scores, batches; /* batches: what is made of each of them */
+} match_memory;
+
+void match_forecast(device_kind kind, const match_options *options, int64_t n_references,
+                    int64_t max_batch, match_memory *memory);
+
 /* images: counts, host [n_images][n_pixels] floats. Copies what it needs. */
 status match_create(const device *dev, const match_options *options, const match_pixels *pixels,
                     const float *images, match **created);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct merger {
     const device *dev;
@@ -50,26 +51,63 @@ static status make_support(merger *m)
     return result;
 }
 
-static status allocate(merger *m)
+typedef struct array {
+    void **memory;
+    int64_t n; /* reals */
+} array;
+
+enum { N_ARRAYS = 12 };
+
+static void list_arrays(merger *m, array list[N_ARRAYS])
 {
     const int64_t n = m->options.size, k = 2 * n - 1, p = m->cg.p;
-    struct {
-        void **memory;
-        int64_t n;
-    } arrays[] = {
+    const array all[N_ARRAYS] = {
         {&m->modes, 4 * cube(k)},      {&m->kernel, cube(k)},      {&m->data, cube(n)},
         {&m->support, cube(n)},        {&m->cg.grid, cube(p)},     {&m->half, 2 * half_count(p)},
         {&m->spectrum, half_count(p)}, {&m->cg.residual, cube(n)}, {&m->cg.direction, cube(n)},
         {&m->cg.product, cube(n)},     {&m->cg.x, cube(n)},        {&m->cg.padded, cube(p)},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        TRY(device_alloc(m->dev, bytes(m, arrays[i].n), arrays[i].memory));
+    memcpy(list, all, sizeof all);
+}
+
+static status allocate(merger *m)
+{
+    const int64_t n = m->cg.n;
+    array list[N_ARRAYS];
+    list_arrays(m, list);
+    for (int i = 0; i < N_ARRAYS; i++)
+        TRY(device_alloc(m->dev, bytes(m, list[i].n), list[i].memory));
     TRY(device_alloc(m->dev, 2 * cg_parts(cube(n)) * (int64_t)sizeof(double),
                      (void **)&m->cg.parts));
     TRY(device_alloc(m->dev, sizeof *m->cg.scalars, (void **)&m->cg.scalars));
     m->cg.b = m->data;
     m->cg.support = m->support;
-    return device_zero(m->dev, m->cg.padded, bytes(m, cube(p)));
+    return device_zero(m->dev, m->cg.padded, bytes(m, cube(m->cg.p)));
+}
+
+static nufft_options plan_of(const merge_options *options)
+{
+    return (nufft_options){.precision = options->precision,
+                           .tolerance = options->tolerance,
+                           .upsampling = options->upsampling,
+                           .real = true,
+                           .batch = 2};
+}
+
+/* The FFTs of a GPU have work space of their own. */
+status merger_forecast(device_kind kind, const merge_options *options, int64_t n_points,
+                       int64_t *sum)
+{
+    const int64_t k = 2 * options->size - 1, modes[3] = {k, k, k};
+    const nufft_options plan = plan_of(options);
+    merger m = {.options = *options, .cg = {.n = options->size, .p = fft_good_size(k, true)}};
+    array list[N_ARRAYS];
+    TRY(nufft_forecast(kind, 3, modes, &plan, n_points, sum));
+    list_arrays(&m, list);
+    for (int i = 0; i < N_ARRAYS; i++)
+        *sum += bytes(&m, list[i].n);
+    *sum += bytes(&m, 5 * n_points + (kind == DEVICE_CPU ? 0 : 4 * half_count(m.cg.p)));
+    return STATUS_OK;
 }
 
 static status iterate(void *context);
@@ -79,11 +117,7 @@ static status create_transforms(merger *m)
     const int64_t k = 2 * m->options.size - 1, modes[3] = {k, k, k};
     const int64_t p = m->cg.p, grid[3] = {p, p, p};
     const precision prec = m->options.precision;
-    const nufft_options plan = {.precision = prec,
-                                .tolerance = m->options.tolerance,
-                                .upsampling = m->options.upsampling,
-                                .real = true,
-                                .batch = 2};
+    const nufft_options plan = plan_of(&m->options);
     TRY(nufft_create(m->dev, 3, modes, &plan, &m->plan));
     TRY(fft_create(m->dev, prec, FFT_REAL_FORWARD, 3, grid, 1, false, &m->forward));
     return fft_create(m->dev, prec, FFT_REAL_BACKWARD, 3, grid, 1, false, &m->backward);

@@ -13,6 +13,25 @@ struct slicer {
     points points;
 };
 
+static nufft_options plan_of(const slice_options *options)
+{
+    return (nufft_options){.precision = options->precision,
+                           .tolerance = options->tolerance,
+                           .upsampling = options->upsampling,
+                           .real = true,
+                           .batch = 1};
+}
+
+status slicer_forecast(device_kind kind, const slice_options *options, int64_t n_points,
+                       int64_t *bytes)
+{
+    const int64_t n = options->size, modes[3] = {n, n, n};
+    const nufft_options plan = plan_of(options);
+    TRY(nufft_forecast(kind, 3, modes, &plan, n_points, bytes));
+    *bytes += real_bytes(options->precision, 2 * cube(n) + 3 * n_points);
+    return STATUS_OK;
+}
+
 status slicer_create(const device *dev, const slice_options *options, slicer **created)
 {
     status result = STATUS_OK;
@@ -23,11 +42,7 @@ status slicer_create(const device *dev, const slice_options *options, slicer **c
     s->options = *options;
     s->points = (points){.dev = dev, .precision = options->precision};
     const int64_t n = options->size, modes[3] = {n, n, n};
-    const nufft_options plan = {.precision = options->precision,
-                                .tolerance = options->tolerance,
-                                .upsampling = options->upsampling,
-                                .real = true,
-                                .batch = 1};
+    const nufft_options plan = plan_of(options);
     TRY_OR(fail, nufft_create(dev, 3, modes, &plan, &s->plan));
     TRY_OR(fail, device_alloc(dev, real_bytes(options->precision, 2 * cube(n)), &s->modes));
     *created = s;

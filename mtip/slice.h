@@ -13,6 +13,10 @@ typedef struct slice_options {
     double upsampling; /* of the NUFFT; 0: its choice */
 } slice_options;
 
+/* Bytes of device memory of a slicer that has made n_points values at once. */
+status slicer_forecast(device_kind kind, const slice_options *options, int64_t n_points,
+                       int64_t *bytes);
+
 status slicer_create(const device *dev, const slice_options *options, slicer **created);
 void slicer_destroy(slicer *s);
 

@@ -159,6 +159,24 @@ static status prepare(nufft *plan, const nufft_options *o)
     return plan->backend->create(s, &plan->state);
 }
 
+/* A GPU's plan has grids, their half volumes and as much work space, and slots for the points (twice
+   where they are sorted by parts, single precision); the CPU's has grids and sorted points. */
+status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
+                      const nufft_options *options, int64_t n, int64_t *bytes)
+{
+    const int64_t size = (int64_t)real_size(options->precision);
+    nufft_setup s = {.dim = dim, .modes = {1, 1, 1}, .fine = {1, 1, 1}};
+    TRY(check_arguments(dim, modes, options));
+    for (int d = 0; d < dim; d++)
+        s.modes[d] = modes[d];
+    (void)choose(&s, options->precision, options->tolerance,
+                 options->upsampling == 1.25 ? 1.25 : 2);
+    const int64_t vectors = (options->batch ? options->batch : 1) * (options->real ? 1 : 2),
+                  grids = vectors * s.fine[0] * s.fine[1] * s.fine[2] * size;
+    *bytes = kind == DEVICE_CPU ? grids + n * (dim * size + 12) : 3 * grids + n * 32;
+    return STATUS_OK;
+}
+
 status nufft_create(const device *dev, int dim, const int64_t modes[], const nufft_options *options,
                     nufft **plan)
 {

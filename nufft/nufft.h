@@ -88,6 +88,11 @@ typedef struct nufft_times {
 status nufft_create(const device *dev, int dim, const int64_t modes[], const nufft_options *options,
                     nufft **plan);
 
+/* Bytes that a plan like this keeps on a device of the kind once it has seen n points, work space of
+   the FFT included: an estimate, from the sizes that nufft_create would choose. */
+status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
+                      const nufft_options *options, int64_t n, int64_t *bytes);
+
 /* Accepts NULL. */
 void nufft_destroy(nufft *plan);
 

@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "dataset.h"
+#include "forecast.h"
 #include "inputs.h"
 
 enum { BLOCK_BYTES = 64 << 20 };
@@ -115,6 +116,8 @@ static status check_here(const char *path, const char *images_name, const config
     measure_pixels(ds, &t);
     TRY_OR(done, read_images(ds, &t));
     print_dataset(ds, &t);
+    if (c)
+        TRY_OR(done, forecast_print(c, c->data.images ? c->data.images : ds->n_images, t.n_used));
 done:
     dataset_close(ds);
     return result;

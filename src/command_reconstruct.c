@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "devices.h"
+#include "forecast.h"
 #include "inputs.h"
 #include "profile.h"
 #include "reconstruct.h"
@@ -90,6 +91,7 @@ status command_reconstruct(const cli *c, comm *world)
     TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
+    TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
     TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
     TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
     TRY_OR(done, say_end(world, made, clock_seconds() - start));

@@ -102,7 +102,7 @@ END(slice)
 SECTION(match, "orientations from comparing images with slices")
 WORD(match, method,                          "emc: posterior over all references, Poisson likelihood; ncc, l2: the best reference only",
      CONFIG_METHOD_EMC, CONFIG_METHOD_NCC, CONFIG_METHOD_L2)
-REAL(match, memory,               1024,      1, 1e7, "MB", "of a rank for scores kept between two passes; beyond it they are computed again")
+REAL(match, memory,               0,         0, 1e7, "MB", "of a rank for scores kept between two passes, beyond it they are computed again; 0: 1,000, or a quarter of what a GPU has")
 BOOL(match, tensor_cores,         true,      "on a GPU in single precision, products of counts up to 2048 with sums of two half-precision numbers")
 REAL(match, perplexity_start,     0.05,      1e-9, 1, "", "effective number of references of an image at the start, as a fraction of all")
 REAL(match, perplexity_end,       1.5,       1, 1e9, "references", "the same at the end, as a number")

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_POINTS = 1 << 20, MERGE_POINTS = 1 << 22 };
-
 /* References below this fraction of the mean weight are left out of the merge. */
 static const double weight_floor = 1e-3;
 /* -- a generation -- */
@@ -58,8 +56,7 @@ static status begin(run *r, int number, const run_step *step)
     r->n_used = larger(r->n_used, 1);
     r->k_max = step->resolution * (double)r->size / 2;
     r->n_references = step->n_references;
-    r->batch = r->cfg->slice.batch > 0 ? r->cfg->slice.batch : larger(64, BATCH_POINTS / r->n_used);
-    r->batch = smaller(r->batch, r->n_references);
+    r->batch = run_batch(r->cfg, device_kind_of(r->dev), r->n_used, r->n_references);
     TRY(reserve_batch(r));
     random_stream stream;
     random_start(&stream, r->seed, RANDOM_TURN, (uint64_t)number, 0);
@@ -212,7 +209,7 @@ static status flush_waiting(run *r)
 
 static status reserve_waiting(run *r)
 {
-    const int64_t capacity = larger(MERGE_POINTS / r->n_used, r->batch);
+    const int64_t capacity = run_waiting_rows(r->batch, r->n_used);
     if (capacity * r->n_used > r->waiting_capacity) {
         device_free(r->dev, r->waiting_data);
         r->waiting_data = NULL;
@@ -296,10 +293,11 @@ static status repeat_tomograms(run *r, int64_t n_active)
 static status second_pass(run *r, run_record *record)
 {
     const double least = weight_floor * (double)r->set->n / (double)r->n_references * WEIGHT_SCALE;
+    int64_t again = !match_keeps_scores(r->match); /* ranks that keep theirs slice for the others */
     TRY(comm_agree(r->comm, reserve_waiting(r)));
+    TRY(comm_max(r->comm, &again, 1, COMM_INT64));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
-        const bool again = !match_keeps_scores(r->match);
         if (again) TRY(batch_slices(r, first, count));
         stage_enter(&r->timer, STAGE_MATCH);
         reference_rotations(r, first, count, r->quaternions);

@@ -1,4 +1,5 @@
 /* run_create.c: a run's beginning, its end, and what it can be asked for. */
+#include "forecast.h"
 #include "run_parts.h"
 
 #include <math.h>
@@ -51,16 +52,11 @@ static status create_match(run *r)
     double mean = 0;
     for (int64_t p = 0; p < set->n_pixels; p++)
         mean += set->mean[p] / (double)set->n_pixels;
-    static const match_method methods[] = {[CONFIG_METHOD_EMC] = MATCH_EMC,
-                                           [CONFIG_METHOD_NCC] = MATCH_NCC,
-                                           [CONFIG_METHOD_L2] = MATCH_L2};
-    const match_options options = {.precision = r->precision,
-                                   .method = methods[r->cfg->match.method],
-                                   .memory = (int64_t)(r->cfg->match.memory * 1e6),
-                                   .floor = slice_floor * mean,
-                                   .n_images = set->n_local,
-                                   .n_pixels = set->n_pixels,
-                                   .halves = r->cfg->match.tensor_cores};
+    const device_kind kind = device_kind_of(r->dev);
+    const int64_t unused = device_free_bytes(r->dev) / device_users(r->dev);
+    match_options options = run_match_options(r->cfg, forecast_score_bytes(r->cfg, kind, unused),
+                                              set->n_local, set->n_pixels);
+    options.floor = slice_floor * mean;
     const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
     status result = match_create(r->dev, &options, &pixels, set->counts, &r->match);
     free(whitening);
@@ -70,16 +66,8 @@ static status create_match(run *r)
 static status create_stages(run *r)
 {
     const config *cfg = r->cfg;
-    const slice_options slicing = {r->precision, r->size, cfg->nufft.tolerance,
-                                   cfg->nufft.upsampling};
-    const merge_options merging = {.precision = r->precision,
-                                   .size = r->size,
-                                   .radius = cfg->grid.diameter / r->voxel,
-                                   .tolerance = cfg->nufft.tolerance,
-                                   .upsampling = cfg->nufft.upsampling,
-                                   .lambda = cfg->merge.lambda,
-                                   .iterations = (int)cfg->merge.iterations,
-                                   .residual = cfg->merge.tolerance};
+    const slice_options slicing = run_slice_options(cfg);
+    const merge_options merging = run_merge_options(cfg, r->voxel);
     TRY(slicer_create(r->dev, &slicing, &r->slicer));
     TRY(merger_create(r->dev, &merging, &r->merger));
     TRY(create_match(r));
@@ -133,8 +121,7 @@ status run_create(const config *cfg, const device *dev, comm *c, const catalogue
     run *r = calloc(1, sizeof *r);
     TRY_OR(fail, comm_agree(c, r ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
-    r->precision =
-        cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;
+    r->precision = run_precision(cfg);
     r->size = cfg->grid.size;
     r->s_max = k->radius[k->n_pixels - 1];
     r->voxel = 1 / (2 * r->s_max);

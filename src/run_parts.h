@@ -2,10 +2,8 @@
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
-#include "mtip/match.h"
-#include "mtip/merge.h"
-#include "mtip/slice.h"
 #include "run.h"
+#include "run_options.h"
 
 struct run {
     const config *cfg;

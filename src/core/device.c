@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,32 @@ static void cpu_end_range(void)
 {
 }
 
+/* The first number in a file after a word (NULL: at its beginning), -1 if there is none. */
+static int64_t number_in(const char *path, const char *word)
+{
+    char line[256];
+    long long number = -1;
+    FILE *file = fopen(path, "r");
+    if (!file) return -1;
+    while (number < 0 && fgets(line, sizeof line, file)) {
+        const char *at = word ? strstr(line, word) : line;
+        if (at) (void)sscanf(at + (word ? strlen(word) : 0), "%lld", &number);
+    }
+    (void)fclose(file);
+    return number;
+}
+
+static int64_t cpu_free_bytes(const device *dev)
+{
+    (void)dev;
+    int64_t unused = number_in("/proc/meminfo", "MemAvailable:");
+    const int64_t limit = number_in("/sys/fs/cgroup/memory.max", NULL),
+                  used = number_in("/sys/fs/cgroup/memory.current", NULL);
+    if (unused >= 0) unused *= 1024;
+    if (limit >= 0 && used >= 0 && (unused < 0 || limit - used < unused)) unused = limit - used;
+    return unused;
+}
+
 static const device_table cpu_table = {.kind = DEVICE_CPU,
                                        .destroy = cpu_destroy,
                                        .alloc = cpu_alloc,
@@ -94,6 +121,7 @@ static const device_table cpu_table = {.kind = DEVICE_CPU,
                                        .mark_now = cpu_mark_now,
                                        .mark_seconds = cpu_mark_seconds,
                                        .mark_free = cpu_mark_free,
+                                       .free_bytes = cpu_free_bytes,
                                        .begin_range = cpu_begin_range,
                                        .end_range = cpu_end_range};
 
@@ -161,6 +189,11 @@ status device_alloc(const device *dev, int64_t bytes, void **memory)
 void device_free(const device *dev, void *memory)
 {
     if (memory) dev->table->free(dev, memory);
+}
+
+int64_t device_free_bytes(const device *dev)
+{
+    return dev->table->free_bytes(dev);
 }
 
 status device_alloc_host(const device *dev, int64_t bytes, void **memory)

@@ -54,6 +54,10 @@ status device_alloc(const device *dev, int64_t bytes, void **memory);
 /* Accepts NULL. */
 void device_free(const device *dev, void *memory);
 
+/* Bytes of the device's memory that nobody uses now, -1 if that is not known; on the CPU those of the
+   machine, or of the control group that the process is confined to. */
+int64_t device_free_bytes(const device *dev);
+
 /* Host memory that the device copies from and to at full speed (page-locked for a GPU). */
 status device_alloc_host(const device *dev, int64_t bytes, void **memory);
 /* Accepts NULL. */

@@ -197,6 +197,16 @@ static void end_range(void)
     (void)nvtxRangePop();
 }
 
+static int64_t free_bytes(const device *dev)
+{
+    int before;
+    size_t unused = 0, total = 0;
+    if (cuda_enter(dev->ordinal, &before) != STATUS_OK) return -1;
+    cudaError_t error = cudaMemGetInfo(&unused, &total);
+    cuda_leave(dev->ordinal, before);
+    return cuda_status(error) == STATUS_OK ? (int64_t)unused : -1;
+}
+
 static const device_table cuda_table = {.kind = DEVICE_CUDA,
                                         .destroy = destroy,
                                         .alloc = alloc,
@@ -212,6 +222,7 @@ static const device_table cuda_table = {.kind = DEVICE_CUDA,
                                         .mark_now = mark_now,
                                         .mark_seconds = mark_seconds,
                                         .mark_free = mark_free,
+                                        .free_bytes = free_bytes,
                                         .begin_range = begin_range,
                                         .end_range = end_range};
 

@@ -21,6 +21,7 @@ typedef struct device_table {
     status (*mark_seconds)(const device *dev, const device_mark *from, const device_mark *to,
                            double *seconds);
     void (*mark_free)(const device *dev, device_mark *mark);
+    int64_t (*free_bytes)(const device *dev);
     void (*begin_range)(const char *name);
     void (*end_range)(void);
 } device_table;

@@ -1,0 +1,131 @@
+#include "forecast.h"
+
+#include "core/log.h"
+#include "nufft/fft.h"
+#include "run_options.h"
+
+/* Libraries, and what is too small to be listed. */
+static const int64_t host_rest = INT64_C(1) << 28, gpu_rest = INT64_C(1) << 27;
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t divide_up(int64_t n, int64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes)
+{
+    if (cfg->match.memory > 0) return (int64_t)(cfg->match.memory * 1e6);
+    return kind == DEVICE_CUDA && free_bytes > 0 ? free_bytes / 4 : 1000000000;
+}
+
+/* Of `starts` volumes phased at once: density, projection, support, half volume and its transform's
+   work space; on the host the densities and their average. */
+static void add_phasing(const config *cfg, precision p, int ranks, forecast *f)
+{
+    const int64_t starts = cfg->phase.starts, grid = cube(fft_good_size(cfg->grid.size, false));
+    f->phasing = real_bytes(p, 5 * divide_up(starts, ranks) * grid + 8 * cube(cfg->grid.size));
+    f->host += (2 * starts + 8) * cube(cfg->grid.size) * (int64_t)sizeof(double);
+}
+
+status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
+                     int64_t n_pixels, int64_t score_bytes, forecast *f)
+{
+    const precision p = run_precision(cfg);
+    const int64_t mine = divide_up(divide_up(n_images, MATCH_BLOCK), ranks) * MATCH_BLOCK;
+    const int64_t references = cfg->slice.final_references;
+    const int64_t batch = run_batch(cfg, kind, n_pixels, references);
+    match_memory matching;
+    const match_options compare = run_match_options(cfg, score_bytes, mine, n_pixels);
+    const slice_options slice = run_slice_options(cfg);
+    const merge_options merge = run_merge_options(cfg, 1);
+    *f = (forecast){.host = host_rest};
+    match_forecast(kind, &compare, references, batch, &matching);
+    f->images = matching.images;
+    f->scores = matching.scores;
+    f->batches = matching.batches + real_bytes(p, batch * n_pixels);
+    TRY(slicer_forecast(kind, &slice, batch * n_pixels, &f->slicing));
+    const int64_t waiting = smaller(run_waiting_rows(batch, n_pixels), references) * n_pixels;
+    TRY(merger_forecast(kind, &merge, waiting, &f->merging));
+    f->merging += real_bytes(p, waiting);
+    add_phasing(cfg, p, ranks, f);
+    f->device = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
+    if (kind == DEVICE_CUDA) f->device += gpu_rest;
+    f->host += mine * n_pixels * (int64_t)sizeof(float) + n_images * 16 * (int64_t)sizeof(double);
+    return STATUS_OK;
+}
+
+static double gib(int64_t bytes)
+{
+    return (double)bytes / 0x1p30;
+}
+
+/* The parts in GiB, as a part of a sentence. */
+static const char *parts_of(const forecast *f, char text[160])
+{
+    snprintf(text, 160,
+             "images %.2f, scores %.2f, batches %.2f, slicing %.2f, merging %.2f, phasing %.2f",
+             gib(f->images), gib(f->scores), gib(f->batches), gib(f->slicing), gib(f->merging),
+             gib(f->phasing));
+    return text;
+}
+
+/* What this rank may use of what is free. */
+static status check_mine(const forecast *f, device_kind kind, int64_t on_device, int64_t on_host)
+{
+    static const char *const cure =
+        "use more ranks or nodes, or lower match.memory, slice.batch, grid.size or phase.starts";
+    char parts[160];
+    const int64_t host = f->host + (kind == DEVICE_CPU ? f->device : 0);
+    if (kind == DEVICE_CUDA && on_device >= 0 && f->device > on_device)
+        FAIL(STATUS_RESOURCE,
+             "a rank needs %.2f GiB of its GPU (%s), %.2f GiB are free for it there; %s",
+             gib(f->device), parts_of(f, parts), gib(on_device), cure);
+    if (on_host >= 0 && host > on_host)
+        FAIL(STATUS_RESOURCE,
+             "a rank needs %.2f GiB of host memory (%s), %.2f GiB are free for it there; %s",
+             gib(host), parts_of(f, parts), gib(on_host), cure);
+    return STATUS_OK;
+}
+
+status forecast_check(const config *cfg, const device *dev, comm *world, int64_t n_images,
+                      int64_t n_pixels)
+{
+    const device_kind kind = device_kind_of(dev);
+    char parts[160];
+    forecast f;
+    device *host = NULL;
+    TRY(comm_barrier(world)); /* nobody allocates before all have looked */
+    int64_t on_device = device_free_bytes(dev) / device_users(dev);
+    status result = device_create_cpu(1, &host);
+    int64_t on_host = result == STATUS_OK ? device_free_bytes(host) : -1;
+    device_destroy(host);
+    if (on_host > 0) on_host /= comm_node_size(world);
+    if (result == STATUS_OK)
+        result = forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
+                               forecast_score_bytes(cfg, kind, on_device), &f);
+    TRY(comm_agree(world, result));
+    log_info("memory of a rank: %.2f GiB of the %s (%s), %.2f GiB of the host beside that",
+             gib(f.device), kind == DEVICE_CUDA ? "GPU" : "host", parts_of(&f, parts), gib(f.host));
+    return comm_agree(world, check_mine(&f, kind, on_device, on_host));
+}
+
+status forecast_print(const config *cfg, int64_t n_images, int64_t n_pixels)
+{
+    char parts[160];
+    device_facts gpu = {.bytes = -1};
+    forecast f;
+    TRY(forecast_make(cfg, DEVICE_CPU, 1, n_images, n_pixels,
+                      forecast_score_bytes(cfg, DEVICE_CPU, -1), &f));
+    printf("memory, 1 rank  CPU: %.2f GiB (%s)\n", gib(f.host + f.device), parts_of(&f, parts));
+    if (device_count_cuda() > 0) TRY(device_facts_cuda(0, &gpu));
+    TRY(forecast_make(cfg, DEVICE_CUDA, 1, n_images, n_pixels,
+                      forecast_score_bytes(cfg, DEVICE_CUDA, gpu.bytes), &f));
+    printf("                GPU: %.2f GiB (%s), host %.2f GiB\n", gib(f.device),
+           parts_of(&f, parts), gib(f.host));
+    return STATUS_OK;
+}
