@@ -172,7 +172,7 @@ static __global__ void add_rows(int64_t n, const real *in, int64_t stride, real 
 /* Shares are scaled into the range where halves have all their bits. Tensor cores cut what they
    add up; between pieces of HALF_ROWS images it is rounded. */
 static const double half_scale = 0x1p14;
-enum { HALF_ROWS = 16384 };
+enum { HALF_ROWS = 4096 };
 
 static status accumulate_halves(const device *dev, const image_rows *rows, product p,
                                 const real *shares, int64_t ld)

@@ -135,7 +135,7 @@ void match_forecast(device_kind kind, const match_options *options, int64_t n_re
     memory->images += rows * (int64_t)sizeof(double) * (3 * LADDER + 8);
     memory->scores = real_bytes(p, rows * columns);
     memory->batches = real_bytes(p, 2 * rows * batch);
-    if (halves) memory->batches += 4 * batch * (options->n_pixels + smaller(rows, 1 << 14));
+    if (halves) memory->batches += 4 * batch * (options->n_pixels + smaller(rows, 1 << 12));
 }
 
 static status allocate_state(match *m)
