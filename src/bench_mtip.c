@@ -163,7 +163,7 @@ static status parse(int argc, char *const argv[], settings *s)
         FAIL(STATUS_USAGE, "--precision is '%s', not single or double", s->precision);
     if (!chosen && !s->help)
         FAIL(STATUS_USAGE, "choose --table2, --weak or --strong; see mtip bench mtip --help");
-    if (s->size.merged < s->size.images)
+    if (s->mode != MODE_STRONG && s->size.merged < s->size.images)
         FAIL(STATUS_USAGE, "--merged is %lld, fewer than the %lld images",
              (long long)s->size.merged, (long long)s->size.images);
     if (s->repeat > MAX_REPEAT)

@@ -177,6 +177,7 @@ static status compare(const device *dev, comm *world, const reconstruction *made
     status result = STATUS_OK;
     alignment found;
     double *moved = malloc((size_t)n * sizeof *moved);
+    comm_set_stage(world, "compare");
     if (!moved) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (result == STATUS_OK && comm_rank(world) == 0)
         result = align(dev, made->size, (double)made->size / 2, first, second, moved, &found);
@@ -187,6 +188,7 @@ static status compare(const device *dev, comm *world, const reconstruction *made
                                               second, agreement)));
     *reached = fsc_resolution_at(*agreement, agreement_level);
     TRY_OR(done, comm_broadcast(world, reached, sizeof *reached, COMM_BYTE, 0));
+    comm_set_stage(world, NULL);
 done:
     free(moved);
     return result;

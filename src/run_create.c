@@ -119,6 +119,7 @@ status run_create(const config *cfg, const device *dev, comm *c, const catalogue
     status result = STATUS_OK;
     *created = NULL;
     run *r = calloc(1, sizeof *r);
+    comm_set_stage(c, "setup");
     TRY_OR(fail, comm_agree(c, r ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     *r = (run){.cfg = cfg, .dev = dev, .comm = c, .catalogue = k, .set = set, .seed = seed};
     r->precision = run_precision(cfg);

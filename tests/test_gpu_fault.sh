@@ -21,16 +21,20 @@ slice: {references: 500, final_references: 500}
 parallel: {backend: cuda}
 EOF
 "$mtip" -q simulate "$work/c.yaml"
+failed=0
+stages='setup|slice|match|merge|solve|phase|exchange|compare'
 for rank in 0 1; do
   for at in 60 200 400; do
     status=0
     MTIP_FAULT_RANK=$rank MTIP_FAULT_AT=$at LD_PRELOAD=$inject mpi 2 timeout 60 \
       "$mtip" -q reconstruct "$work/c.yaml" >"$work/out" 2>&1 || status=$?
     echo "rank $rank, wait $at: exit status $status"
-    grep "^mtip: rank" "$work/out" || cat "$work/out"
-    [ $status -ne 0 ]
-    [ $status -ne 124 ] # the time was up
-    grep -qE "^mtip: rank $rank \(GPU-[-0-9a-f]+ on [^,]+, (slice|match|merge|solve|phase|exchange)\): " "$work/out"
+    if [ $status -eq 0 ] || [ $status -eq 124 ] || # 124: the time was up
+      ! grep -E "^mtip: rank $rank \(GPU-[-0-9a-f]+ on [^,]+, ($stages)\): " "$work/out"; then
+      failed=1
+      cat "$work/out"
+    fi
     rm -rf "$work/run"
   done
 done
+exit $failed

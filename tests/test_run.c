@@ -59,6 +59,9 @@ static status generation(const device *dev, comm *world, int64_t *n, double **re
     TRY_OR(done, run_create(&cfg, dev, world, k, set, 7, &r));
     TRY_OR(done, run_set_density(r, density));
     TRY_OR(done, run_generation(r, 1, &step, &record));
+    if (comm_rank(world) == 0)
+        printf("%lld references, %d iterations\n", (long long)record.n_active,
+               record.cg_iterations);
     *n = 2 * set->n + 2 * VOLUME;
     *results = malloc((size_t)*n * sizeof **results);
     memcpy(*results, run_scores(r), (size_t)set->n * sizeof(double));

@@ -16,10 +16,12 @@ detector: {pixels: 16, pixel_size: 2, distance: 53.7, beam_stop: 2}
 simulate: {images: 150, photons_per_image: 2e3, output: $work/d.h5}
 EOF
 "$mtip" -q simulate "$work/c.yaml"
+failed=0
 for precision in single double; do
   mpi 1 "$test_run" "$work/d.h5" $precision "$work/$precision" cpu
   for ranks in 1 2 3 4; do
     echo "$precision precision, $ranks ranks, $device"
-    mpi "$ranks" "$test_run" "$work/d.h5" $precision "$work/$precision" "$device"
+    mpi "$ranks" "$test_run" "$work/d.h5" $precision "$work/$precision" "$device" || failed=1
   done
 done
+exit $failed
