@@ -44,10 +44,4 @@ status align_apply(const device *dev, int64_t n, double radius, const double *mo
 void align_orientations(const alignment *motion, int64_t n_images, const double *orientations,
                         double *moved);
 
-/* For maps that share one autocorrelation (phasing starts of one intensity): only hand and shift
-   are free.  Moves `moving` in place, by the hand and the sub-voxel shift of the highest
-   correlation; periodic, nothing is cut.  found->q is the identity. */
-status align_shift_hand(const device *dev, int64_t n, const double *fixed, double *moving,
-                        alignment *found);
-
 #endif

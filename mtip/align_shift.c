@@ -1,88 +1,136 @@
-/* align_shift.c: align_shift_hand() of align.h, by one cross-correlation per hand. */
-#include "mtip/align.h"
+/* align_shift.c: the hand and shift of a map by one cross-correlation per hand. */
+#include "mtip/align_shift.h"
 
-#include "mtip/ball.h"
-#include "mtip/rotation.h"
+#include "mtip/kernels.h"
+#include "nufft/fft.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double two_pi = 6.283185307179586476925;
+/* Maps are taken at once up to this many voxels. */
+enum { BATCH_VOXELS = 1 << 21, MOST_STEPS = 5 };
 
-typedef struct maps {
+/* One map's search for a hand. */
+typedef struct search {
+    double value, shift[3]; /* the best so far */
+    shift_motion trial;     /* `step` away from it */
+    double step[3];
+    bool climbs;
+} search;
+
+struct shift_aligner {
     const device *dev;
-    int64_t n, n_half;
-    double *fixed, *moving, *cross; /* [n_half] complex */
-    double *correlation;            /* [n^3] */
-} maps;
+    const average_kernels *kernels;
+    int64_t n, batch;
+    fft *forward, *backward, *forward_one;
+    double *fixed, *moving, *cross; /* half volumes: 1, batch, batch */
+    double *maps;                   /* [batch][n]^3 */
+    double fixed_norm;
+    int64_t *peaks;             /* host [batch] */
+    double *norms;              /* host [batch] */
+    search *searches[2];        /* host [batch]: of each hand */
+    shift_motion *trials;       /* host [batch] */
+    double (*sums)[SHIFT_SUMS]; /* host [batch] */
+};
 
-static int64_t signed_k(int64_t i, int64_t n)
+static int64_t map_bytes(const shift_aligner *a, int64_t count)
 {
-    return i <= n / 2 ? i : i - n;
+    return count * cube(a->n) * (int64_t)sizeof(double);
 }
 
-/* -k is not among the half-complex numbers: they count twice. */
-static double half_weight(const maps *m, int64_t i)
+static status allocate_doubles(const shift_aligner *a, int64_t n, double **memory)
 {
-    int64_t x = i % (m->n / 2 + 1);
-    return x == 0 || 2 * x == m->n ? 1 : 2;
+    void *allocated;
+    TRY(device_alloc(a->dev, n * (int64_t)sizeof(double), &allocated));
+    *memory = allocated;
+    return device_zero(a->dev, allocated, n * (int64_t)sizeof(double));
 }
 
-/* k of half-complex number i, each component 0 at n/2, where no shift can be told. */
-static void half_k(const maps *m, int64_t i, double k[3])
+static status allocate(shift_aligner *a)
 {
-    int64_t row = m->n / 2 + 1;
-    const int64_t at[3] = {i % row, i / row % m->n, i / row / m->n};
-    for (int d = 0; d < 3; d++)
-        k[d] = 2 * at[d] == m->n ? 0 : (double)signed_k(at[d], m->n);
+    const size_t batch = (size_t)a->batch;
+    const int64_t h = 2 * half_count(a->n);
+    a->peaks = malloc(batch * sizeof *a->peaks);
+    a->norms = malloc(batch * sizeof *a->norms);
+    a->searches[0] = malloc(batch * sizeof(search));
+    a->searches[1] = malloc(batch * sizeof(search));
+    a->trials = malloc(batch * sizeof *a->trials);
+    a->sums = malloc(batch * sizeof *a->sums);
+    if (!a->peaks || !a->norms || !a->searches[0] || !a->searches[1] || !a->trials || !a->sums)
+        FAIL(STATUS_RESOURCE, "no memory to align maps of %lld", (long long)a->n);
+    TRY(allocate_doubles(a, h, &a->fixed));
+    TRY(allocate_doubles(a, a->batch * h, &a->moving));
+    TRY(allocate_doubles(a, a->batch * h, &a->cross));
+    return allocate_doubles(a, a->batch * cube(a->n), &a->maps);
 }
 
-/* cross <- fixed conj(moving), the moving map inverted through its first voxel if hand is -1;
-   without the zero frequency. */
-static void multiply(const maps *m, int hand)
+static status plan(shift_aligner *a)
 {
-    for (int64_t i = 0; i < m->n_half; i++) {
-        const double *f = m->fixed + 2 * i, *g = m->moving + 2 * i;
-        double re = g[0], im = hand * g[1];
-        m->cross[2 * i] = f[0] * re + f[1] * im;
-        m->cross[2 * i + 1] = f[1] * re - f[0] * im;
+    const int64_t n = a->n, size[3] = {n, n, n};
+    const precision wide = PRECISION_DOUBLE;
+    TRY(fft_create(a->dev, wide, FFT_REAL_FORWARD, 3, size, 1, false, &a->forward_one));
+    TRY(fft_create(a->dev, wide, FFT_REAL_FORWARD, 3, size, a->batch, false, &a->forward));
+    return fft_create(a->dev, wide, FFT_REAL_BACKWARD, 3, size, a->batch, false, &a->backward);
+}
+
+status shift_aligner_create(const device *dev, int64_t n, int64_t most, shift_aligner **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    if (n < 1 || most < 1)
+        FAIL(STATUS_INVALID, "aligning %lld maps of %lld", (long long)most, (long long)n);
+    shift_aligner *a = calloc(1, sizeof *a);
+    if (!a) FAIL(STATUS_RESOURCE, "out of host memory");
+    a->dev = dev;
+    a->kernels = average_kernels_of(dev);
+    a->n = n;
+    a->batch = BATCH_VOXELS / cube(n);
+    a->batch = a->batch < 1 ? 1 : a->batch > most ? most : a->batch;
+    TRY_OR(fail, allocate(a));
+    TRY_OR(fail, plan(a));
+    *created = a;
+    return STATUS_OK;
+fail:
+    shift_aligner_destroy(a);
+    return result;
+}
+
+void shift_aligner_destroy(shift_aligner *a)
+{
+    if (!a) return;
+    fft_destroy(a->forward);
+    fft_destroy(a->backward);
+    fft_destroy(a->forward_one);
+    device_free(a->dev, a->fixed);
+    device_free(a->dev, a->moving);
+    device_free(a->dev, a->cross);
+    device_free(a->dev, a->maps);
+    free(a->peaks);
+    free(a->norms);
+    free(a->searches[0]);
+    free(a->searches[1]);
+    free(a->trials);
+    free(a->sums);
+    free(a);
+}
+
+/* norms[..] of maps that must have contrast. */
+static status measure(const shift_aligner *a, int64_t count, const double *half, double *norms)
+{
+    TRY(a->kernels->power(a->dev, a->n, count, half, norms));
+    for (int64_t b = 0; b < count; b++) {
+        norms[b] = sqrt(norms[b]);
+        if (!isfinite(norms[b])) FAIL(STATUS_NUMERIC, "a map to be aligned is not finite");
+        if (!(norms[b] > 0)) FAIL(STATUS_NUMERIC, "a map is constant: there is nothing to align");
     }
-    m->cross[0] = m->cross[1] = 0;
-}
-
-/* Value, slope and curvature of the correlation at a shift. */
-static double correlation_at(const maps *m, const double shift[3], double slope[3],
-                             double curvature[6])
-{
-    double value = 0;
-    memset(slope, 0, 3 * sizeof *slope);
-    memset(curvature, 0, 6 * sizeof *curvature);
-    for (int64_t i = 0; i < m->n_half; i++) {
-        double k[3];
-        half_k(m, i, k);
-        for (int d = 0; d < 3; d++)
-            k[d] *= two_pi / (double)m->n;
-        double angle = k[0] * shift[0] + k[1] * shift[1] + k[2] * shift[2];
-        double c = cos(angle), s = sin(angle), w = half_weight(m, i);
-        double re = w * (m->cross[2 * i] * c - m->cross[2 * i + 1] * s);
-        double im = w * (m->cross[2 * i] * s + m->cross[2 * i + 1] * c);
-        value += re;
-        for (int d = 0; d < 3; d++)
-            slope[d] -= k[d] * im;
-        curvature[0] -= k[0] * k[0] * re;
-        curvature[1] -= k[1] * k[1] * re;
-        curvature[2] -= k[2] * k[2] * re;
-        curvature[3] -= k[1] * k[2] * re;
-        curvature[4] -= k[0] * k[2] * re;
-        curvature[5] -= k[0] * k[1] * re;
-    }
-    return value;
+    return STATUS_OK;
 }
 
 /* step = -curvature^-1 slope; false unless the curvature is that of a maximum. */
-static bool newton_step(const double slope[3], const double c[6], double step[3])
+static bool newton_step(const double sums[SHIFT_SUMS], double step[3])
 {
+    const double *slope = sums + SHIFT_SLOPE, *c = sums + SHIFT_CURVATURE;
     double cofactors[6] = {c[1] * c[2] - c[3] * c[3], c[0] * c[2] - c[4] * c[4],
                            c[0] * c[1] - c[5] * c[5], c[4] * c[5] - c[0] * c[3],
                            c[3] * c[5] - c[1] * c[4], c[3] * c[4] - c[2] * c[5]};
@@ -96,95 +144,98 @@ static bool newton_step(const double slope[3], const double c[6], double step[3]
     return fabs(step[0]) < 1 && fabs(step[1]) < 1 && fabs(step[2]) < 1;
 }
 
-/* The shift of the highest correlation for this hand, and that sum. */
-static status best_shift(maps *m, int hand, double shift[3], double *value)
+/* Takes the trial's result, or ends the search where it was, and sets out for the next trial. */
+static void climb(search *s, const double sums[SHIFT_SUMS], bool is_first)
 {
-    int64_t n = m->n, best = 0;
-    multiply(m, hand);
-    TRY(map_transform_back(m->dev, n, m->cross, m->correlation));
-    for (int64_t i = 1; i < n * n * n; i++)
-        if (m->correlation[i] > m->correlation[best]) best = i;
-    shift[0] = (double)signed_k(best % n, n);
-    shift[1] = (double)signed_k(best / n % n, n);
-    shift[2] = (double)signed_k(best / n / n, n);
-    /* The inverse transform may have spoiled its input. */
-    multiply(m, hand);
-    double slope[3], curvature[6], step[3];
-    *value = correlation_at(m, shift, slope, curvature);
-    for (int i = 0; i < 5 && newton_step(slope, curvature, step); i++) {
-        const double next[3] = {shift[0] + step[0], shift[1] + step[1], shift[2] + step[2]};
-        double there = correlation_at(m, next, slope, curvature);
-        if (!(there >= *value)) break;
-        *value = there;
-        memcpy(shift, next, sizeof next);
-        if (fabs(step[0]) + fabs(step[1]) + fabs(step[2]) < 1e-4) break;
+    const double length = fabs(s->step[0]) + fabs(s->step[1]) + fabs(s->step[2]);
+    s->climbs = is_first || sums[SHIFT_VALUE] >= s->value;
+    if (!s->climbs) return;
+    s->value = sums[SHIFT_VALUE];
+    memcpy(s->shift, s->trial.shift, sizeof s->shift);
+    s->climbs = (is_first || length >= 1e-4) && newton_step(sums, s->step);
+    for (int d = 0; d < 3 && s->climbs; d++)
+        s->trial.shift[d] += s->step[d];
+}
+
+/* From the voxels of the highest correlation uphill by Newton steps. */
+static status refine(const shift_aligner *a, int64_t count, search *searches)
+{
+    for (int step = 0; step <= MOST_STEPS; step++) {
+        int64_t n_trials = 0;
+        for (int64_t b = 0; b < count; b++)
+            if (searches[b].climbs) a->trials[n_trials++] = searches[b].trial;
+        TRY(a->kernels->correlations(a->dev, a->n, n_trials, a->trials, a->cross, a->sums));
+        for (int64_t t = 0; t < n_trials; t++)
+            climb(&searches[a->trials[t].volume], a->sums[t], step == 0);
     }
     return STATUS_OK;
 }
 
-/* Moves the transform of the moving map; the -n/2 planes, being their own conjugates, get the real
-   part of the phase. */
-static status apply(maps *m, int hand, const double shift[3], double *moving)
+static double signed_index(int64_t i, int64_t n)
 {
-    int64_t n = m->n, row = n / 2 + 1;
-    double scale = 1 / ((double)n * (double)n * (double)n);
-    for (int64_t i = 0; i < m->n_half; i++) {
-        double k[3], *g = m->moving + 2 * i, flat = scale;
-        const int64_t at[3] = {i % row, i / row % n, i / row / n};
-        half_k(m, i, k);
-        for (int d = 0; d < 3; d++)
-            if (2 * at[d] == n) flat *= cos(0.5 * two_pi * shift[d]);
-        double angle = -two_pi * (k[0] * shift[0] + k[1] * shift[1] + k[2] * shift[2]) / (double)n;
-        double c = flat * cos(angle), s = flat * sin(angle), re = g[0], im = hand * g[1];
-        g[0] = re * c - im * s;
-        g[1] = re * s + im * c;
+    return (double)(i <= n / 2 ? i : i - n);
+}
+
+/* The shift of the highest correlation for this hand, and that sum, of every map. */
+static status best_shifts(const shift_aligner *a, int64_t count, double hand, search *searches)
+{
+    const int64_t n = a->n;
+    TRY(a->kernels->cross(a->dev, n, count, hand, a->fixed, a->moving, a->cross));
+    TRY(fft_run(a->backward, a->cross, a->maps));
+    TRY(a->kernels->peaks(a->dev, cube(n), count, a->maps, a->peaks));
+    for (int64_t b = 0; b < count; b++) {
+        const int64_t i = a->peaks[b];
+        searches[b] = (search){.climbs = true, .trial = {.volume = b, .hand = hand}};
+        searches[b].trial.shift[0] = signed_index(i % n, n);
+        searches[b].trial.shift[1] = signed_index(i / n % n, n);
+        searches[b].trial.shift[2] = signed_index(i / n / n, n);
     }
-    return map_transform_back(m->dev, n, m->moving, moving);
+    /* The inverse transform has spoiled its input. */
+    TRY(a->kernels->cross(a->dev, n, count, hand, a->fixed, a->moving, a->cross));
+    return refine(a, count, searches);
 }
 
-static double half_norm(const maps *m, const double *f)
+/* The better hand of map b. */
+static void choose(const shift_aligner *a, int64_t b, alignment *found)
 {
-    double sum = 0;
-    for (int64_t i = 1; i < m->n_half; i++)
-        sum += half_weight(m, i) * (f[2 * i] * f[2 * i] + f[2 * i + 1] * f[2 * i + 1]);
-    return sqrt(sum);
-}
-
-static status shift_hand(maps *m, const double *fixed, double *moving, alignment *found)
-{
-    double shift[2][3], value[2];
-    TRY(map_transform(m->dev, m->n, fixed, m->fixed));
-    TRY(map_transform(m->dev, m->n, moving, m->moving));
-    double norm = half_norm(m, m->fixed) * half_norm(m, m->moving);
-    if (!(norm > 0)) FAIL(STATUS_NUMERIC, "a map is constant: there is nothing to align");
-    TRY(best_shift(m, 1, shift[0], &value[0]));
-    TRY(best_shift(m, -1, shift[1], &value[1]));
-    int inverted = value[1] > value[0];
-    memset(found, 0, sizeof *found);
-    found->q[0] = 1;
-    found->hand = inverted ? -1 : 1;
-    found->correlation = value[inverted] / norm;
+    const bool inverted = a->searches[1][b].value > a->searches[0][b].value;
+    const search *best = &a->searches[inverted][b];
+    a->trials[b] = (shift_motion){.volume = b, .hand = inverted ? -1 : 1};
+    memcpy(a->trials[b].shift, best->shift, sizeof best->shift);
+    *found = (alignment){.q = {1, 0, 0, 0}, .hand = inverted ? -1 : 1};
+    found->correlation = best->value / (a->fixed_norm * a->norms[b]);
     for (int d = 0; d < 3; d++) {
         /* Inversion through the first voxel leaves the centre c at -c. */
-        double t = shift[inverted][d] - (inverted ? 2 * (double)(m->n / 2) : 0);
-        found->shift[d] = t - (double)m->n * floor(t / (double)m->n + 0.5);
+        const double n = (double)a->n, t = best->shift[d] - (inverted ? 2 * (double)(a->n / 2) : 0);
+        found->shift[d] = t - n * floor(t / n + 0.5);
     }
-    return apply(m, found->hand, shift[inverted], moving);
 }
 
-status align_shift_hand(const device *dev, int64_t n, const double *fixed, double *moving,
-                        alignment *found)
+/* Of count <= batch maps. */
+static status align_batch(shift_aligner *a, int64_t count, double *moving, alignment *found)
 {
-    maps m = {.dev = dev, .n = n, .n_half = n * n * (n / 2 + 1)};
-    TRY(ball_check_map("the fixed map", n, fixed));
-    TRY(ball_check_map("the moving map", n, moving));
-    double *memory = malloc((size_t)(6 * m.n_half + n * n * n) * sizeof *memory);
-    if (!memory) FAIL(STATUS_RESOURCE, "no memory to align maps of %lld", (long long)n);
-    m.fixed = memory;
-    m.moving = memory + 2 * m.n_half;
-    m.cross = memory + 4 * m.n_half;
-    m.correlation = memory + 6 * m.n_half;
-    status result = shift_hand(&m, fixed, moving, found);
-    free(memory);
-    return result;
+    TRY(device_copy(a->dev, a->maps, moving, map_bytes(a, count)));
+    TRY(fft_run(a->forward, a->maps, a->moving));
+    TRY(measure(a, count, a->moving, a->norms));
+    TRY(best_shifts(a, count, 1, a->searches[0]));
+    TRY(best_shifts(a, count, -1, a->searches[1]));
+    for (int64_t b = 0; b < count; b++)
+        choose(a, b, &found[b]);
+    TRY(a->kernels->move(a->dev, a->n, count, a->trials, a->moving));
+    TRY(fft_run(a->backward, a->moving, a->maps));
+    return device_copy(a->dev, moving, a->maps, map_bytes(a, count));
+}
+
+status shift_aligner_run(shift_aligner *a, const double *fixed, int64_t count, double *moving,
+                         alignment *found)
+{
+    TRY(device_copy(a->dev, a->maps, fixed, map_bytes(a, 1)));
+    TRY(fft_run(a->forward_one, a->maps, a->fixed));
+    TRY(measure(a, 1, a->fixed, &a->fixed_norm));
+    for (int64_t first = 0; first < count; first += a->batch) {
+        const int64_t rest = count - first;
+        TRY(align_batch(a, rest < a->batch ? rest : a->batch, moving + first * cube(a->n),
+                        found + first));
+    }
+    return STATUS_OK;
 }

@@ -1,10 +1,49 @@
 #include "mtip/average.h"
 
-#include "mtip/align.h"
+#include "mtip/align_shift.h"
+#include "mtip/kernels.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+struct averager {
+    const device *dev;
+    int64_t n, n_starts;
+    shift_aligner *aligner;
+    /* host [n_starts] */
+    alignment *found;
+    double *sorted; /* correlations, descending */
+    int64_t *chosen;
+};
+
+status averager_create(const device *dev, int64_t n, int64_t n_starts, averager **created)
+{
+    status result = STATUS_OK;
+    *created = NULL;
+    averager *a = calloc(1, sizeof *a);
+    if (!a) FAIL(STATUS_RESOURCE, "out of host memory");
+    *a = (averager){.dev = dev, .n = n, .n_starts = n_starts};
+    a->found = malloc((size_t)n_starts * sizeof *a->found);
+    a->sorted = malloc((size_t)n_starts * sizeof *a->sorted);
+    a->chosen = malloc((size_t)n_starts * sizeof *a->chosen);
+    if (!a->found || !a->sorted || !a->chosen)
+        TRY_OR(fail, FAILED(STATUS_RESOURCE, "out of host memory"));
+    TRY_OR(fail, shift_aligner_create(dev, n, n_starts, &a->aligner));
+    *created = a;
+    return STATUS_OK;
+fail:
+    averager_destroy(a);
+    return result;
+}
+
+void averager_destroy(averager *a)
+{
+    if (!a) return;
+    shift_aligner_destroy(a->aligner);
+    free(a->found);
+    free(a->sorted);
+    free(a->chosen);
+    free(a);
+}
 
 static int descending(const void *a, const void *b)
 {
@@ -12,61 +51,42 @@ static int descending(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Mean of the densities whose correlation is at least `least`. */
-static int64_t mean_above(int64_t size, int64_t n_starts, const double *densities,
-                          const double *correlation, double least, double *mean)
+static status align_all(averager *a, const double *fixed, double *densities)
 {
-    int64_t used = 0;
-    memset(mean, 0, (size_t)size * sizeof *mean);
-    for (int64_t s = 0; s < n_starts; s++) {
-        if (!(correlation[s] >= least)) continue;
-        used++;
-        for (int64_t i = 0; i < size; i++)
-            mean[i] += densities[s * size + i];
-    }
-    for (int64_t i = 0; i < size && used > 0; i++)
-        mean[i] /= (double)used;
-    return used;
-}
-
-static status align_all(const device *dev, int64_t n, int64_t n_starts, const double *fixed,
-                        double *densities, double *correlation)
-{
-    for (int64_t s = 0; s < n_starts; s++) {
-        alignment found;
-        TRY(align_shift_hand(dev, n, fixed, densities + s * n * n * n, &found));
-        correlation[s] = found.correlation;
-    }
+    TRY(shift_aligner_run(a->aligner, fixed, a->n_starts, densities, a->found));
+    for (int64_t s = 0; s < a->n_starts; s++)
+        a->sorted[s] = a->found[s].correlation;
+    qsort(a->sorted, (size_t)a->n_starts, sizeof *a->sorted, descending);
     return STATUS_OK;
 }
 
-status average_densities(const device *dev, int64_t n, int64_t n_starts, double keep,
-                         const double *r_factors, double *densities, double *mean,
-                         average_report *report)
+/* Mean of the densities whose correlation is at least `least`. */
+static status mean_above(averager *a, double least, const double *densities, double *mean,
+                         int64_t *n_used)
 {
-    status result = STATUS_OK;
-    const int64_t size = n * n * n;
-    double *correlation = malloc((size_t)n_starts * 2 * sizeof *correlation);
-    if (!correlation) FAIL(STATUS_RESOURCE, "out of host memory");
-    double *sorted = correlation + n_starts;
-    int64_t best = 0;
-    for (int64_t s = 1; s < n_starts; s++)
+    *n_used = 0;
+    for (int64_t s = 0; s < a->n_starts; s++)
+        if (a->found[s].correlation >= least) a->chosen[(*n_used)++] = s;
+    return average_kernels_of(a->dev)->mean(a->dev, cube(a->n), *n_used, a->chosen, densities,
+                                            mean);
+}
+
+status averager_run(averager *a, double keep, const double *r_factors, double *densities,
+                    double *mean, average_report *report)
+{
+    const int64_t size = cube(a->n);
+    int64_t best = 0, n_used;
+    for (int64_t s = 1; s < a->n_starts; s++)
         if (r_factors[s] < r_factors[best]) best = s;
-    memcpy(mean, densities + best * size, (size_t)size * sizeof *mean);
+    TRY(device_copy(a->dev, mean, densities + best * size, size * (int64_t)sizeof *mean));
     *report = (average_report){1, 1};
-    if (n_starts == 1) goto done;
-    TRY_OR(done, align_all(dev, n, n_starts, mean, densities, correlation));
-    memcpy(sorted, correlation, (size_t)n_starts * sizeof *sorted);
-    qsort(sorted, (size_t)n_starts, sizeof *sorted, descending);
-    mean_above(size, n_starts, densities, correlation, sorted[n_starts / 2], mean);
-    TRY_OR(done, align_all(dev, n, n_starts, mean, densities, correlation));
-    memcpy(sorted, correlation, (size_t)n_starts * sizeof *sorted);
-    qsort(sorted, (size_t)n_starts, sizeof *sorted, descending);
-    report->n_used = mean_above(size, n_starts, densities, correlation, keep * sorted[0], mean);
-    report->agreement = 0;
-    for (int64_t s = 0; s < report->n_used; s++)
-        report->agreement += sorted[s] / (double)report->n_used;
-done:
-    free(correlation);
-    return result;
+    if (a->n_starts == 1) return STATUS_OK;
+    TRY(align_all(a, mean, densities));
+    TRY(mean_above(a, a->sorted[a->n_starts / 2], densities, mean, &n_used));
+    TRY(align_all(a, mean, densities));
+    TRY(mean_above(a, keep * a->sorted[0], densities, mean, &n_used));
+    *report = (average_report){.n_used = n_used};
+    for (int64_t s = 0; s < n_used; s++)
+        report->agreement += a->sorted[s] / (double)n_used;
+    return STATUS_OK;
 }

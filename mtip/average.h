@@ -9,12 +9,19 @@ typedef struct average_report {
     double agreement; /* mean correlation of those with their average */
 } average_report;
 
-/* mean [n][n][n] = the average of the consistent ones of n_starts densities [n_starts][n][n][n]
-   (host; overwritten: they are aligned).  All are brought onto the one with the smallest R factor by
-   hand and shift, the better half makes a first average, all are aligned to that, and those whose
-   correlation with it is at least `keep` times the best one's make the result. */
-status average_densities(const device *dev, int64_t n, int64_t n_starts, double keep,
-                         const double *r_factors, double *densities, double *mean,
-                         average_report *report);
+typedef struct averager averager;
+
+/* For n_starts densities of [n][n][n]. */
+status averager_create(const device *dev, int64_t n, int64_t n_starts, averager **created);
+/* Accepts NULL. */
+void averager_destroy(averager *a);
+
+/* mean [n][n][n] = the average of the consistent ones of the densities [n_starts][n][n][n] (doubles
+   on the device; overwritten: they are aligned).  All are brought onto the one with the smallest R
+   factor (host [n_starts]) by hand and shift, the better half makes a first average, all are aligned
+   to that, and those whose correlation with it is at least `keep` times the best one's make the
+   result. */
+status averager_run(averager *a, double keep, const double *r_factors, double *densities,
+                    double *mean, average_report *report);
 
 #endif

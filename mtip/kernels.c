@@ -23,3 +23,9 @@ const scatter_kernels *scatter_kernels_of(const device *dev)
     extern const scatter_kernels scatter_kernels_cpu, scatter_kernels_cuda;
     return device_kind_of(dev) == DEVICE_CPU ? &scatter_kernels_cpu : &scatter_kernels_cuda;
 }
+
+const average_kernels *average_kernels_of(const device *dev)
+{
+    extern const average_kernels average_kernels_cpu, average_kernels_cuda;
+    return device_kind_of(dev) == DEVICE_CPU ? &average_kernels_cpu : &average_kernels_cuda;
+}

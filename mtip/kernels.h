@@ -10,6 +10,7 @@
 
 #include "core/device.h"
 #include "mtip/ladder.h"
+#include "mtip/shift_math.h"
 
 /* MATCH_EMC: Poisson likelihood, soft; MATCH_NCC: shell-whitened normalised correlation, hard;
    MATCH_L2: distance of raw intensities, hard (the negative control: it gets trapped). */
@@ -133,6 +134,9 @@ typedef struct volume_kernels {
                             void *out);
     /* half[i] *= spectrum[i] (complex by real) */
     status (*scale_half)(const device *dev, int64_t n, const void *spectrum, void *half);
+    /* between reals and doubles, both on the device */
+    status (*to_doubles)(const device *dev, int64_t n, const void *in, double *out);
+    status (*from_doubles)(const device *dev, int64_t n, const double *in, void *out);
     /* v = (v(x) + v(-x)) / 2 about the centre; for even n the -n/2 planes are their own partners */
     status (*symmetrise)(const device *dev, int64_t n, void *volume);
 } volume_kernels;
@@ -170,17 +174,33 @@ typedef struct cg_kernels {
     status (*step)(const device *dev, const cg_arrays *cg);
 } cg_kernels;
 
+/* What steps of phasing work on: `batch` volumes of grid^3 reals (density, support), their half
+   volumes (half), and the half volume of amplitudes, < 0 where free. */
+typedef struct phase_state {
+    int64_t grid, batch;
+    const void *amplitude, *support;
+    void *density, *half;
+} phase_state;
+
 /* Phasing, `batch` volumes at a time. */
 typedef struct phase_kernels {
-    /* amplitude[i] = sqrt(max(re half[i], 0)) where kept by the mask (> 0), -1 (free) elsewhere */
-    status (*amplitudes)(const device *dev, int64_t n, const void *half, const void *mask,
-                         void *amplitude);
+    /* amplitude[i] = sqrt(max(re half[i], 0)) where k_min <= |k| <= k_max and k is not 0, -1 (free)
+       elsewhere; half is a half volume of grid^3, |k| in voxels of a grid of n^3 */
+    status (*amplitudes)(const device *dev, int64_t grid, int64_t n, double k_min, double k_max,
+                         const void *half, void *amplitude);
+    /* density[i] = number i of the stream (seed, RANDOM_PHASE, number, 0) inside the support, else 0 */
+    status (*random_start)(const device *dev, int64_t n, uint64_t seed, uint64_t number,
+                           const void *support, void *density);
     /* every element whose amplitude is >= 0 gets that modulus; all are multiplied by scale */
     status (*project_modulus)(const device *dev, int64_t n, int64_t batch, const void *amplitude,
                               double scale, void *half);
     /* density[b][i] = density_update(step, density, projected, support[b][i], beta) */
     status (*update_density)(const device *dev, int64_t n, phase_step step, double beta,
                              const void *projected, const void *support, void *density);
+    /* `count` steps (transform, project_modulus, transform back, update_density) at once; half is
+       left with anything. *done says whether the backend can, for a grid of this size. NULL: never */
+    status (*iterate)(const device *dev, const phase_state *state, phase_step step, double beta,
+                      int count, bool *done);
     /* half[b][i] = |half[b][i]|^2 */
     status (*squared_modulus)(const device *dev, int64_t n, void *half);
     /* support[b][i] = blurred[b][i] > threshold * max of blurred[b] */
@@ -205,6 +225,29 @@ typedef struct scatter_kernels {
                           const double *amplitudes, double *out);
 } scatter_kernels;
 
+/* Aligning and averaging densities, in double precision; see align_shift.c. */
+typedef struct average_kernels {
+    /* sums_host[b] = sum over all k but 0 of |half[b]|^2, the unlisted half of k too */
+    status (*power)(const device *dev, int64_t n, int64_t batch, const double *half,
+                    double *sums_host);
+    /* cross[b] = fixed conj(moving[b]), of moving's conjugate if hand is -1; 0 at k = 0 */
+    status (*cross)(const device *dev, int64_t n, int64_t batch, double hand, const double *fixed,
+                    const double *moving, double *cross);
+    /* index_host[b] = the first index of the largest of the n numbers maps[b] */
+    status (*peaks)(const device *dev, int64_t n, int64_t batch, const double *maps,
+                    int64_t *index_host);
+    /* sums_host[t] = the sums of shift_add (shift_math.h) over cross[trial's volume] */
+    status (*correlations)(const device *dev, int64_t n, int64_t n_trials,
+                           const shift_motion *trials_host, const double *cross,
+                           double (*sums_host)[SHIFT_SUMS]);
+    /* half[b] moved as motions_host[b] says (shift_move) */
+    status (*move)(const device *dev, int64_t n, int64_t batch, const shift_motion *motions_host,
+                   double *half);
+    /* mean[i] = mean of maps[b][i] over the b of chosen_host, added in their order; 0 of none */
+    status (*mean)(const device *dev, int64_t n, int64_t n_chosen, const int64_t *chosen_host,
+                   const double *maps, double *mean);
+} average_kernels;
+
 /* The tables of a device in a precision. */
 const match_kernels *match_kernels_of(const device *dev, precision p);
 const image_kernels *image_kernels_of(const device *dev, precision p);
@@ -212,5 +255,6 @@ const volume_kernels *volume_kernels_of(const device *dev, precision p);
 const cg_kernels *cg_kernels_of(const device *dev, precision p);
 const phase_kernels *phase_kernels_of(const device *dev, precision p);
 const scatter_kernels *scatter_kernels_of(const device *dev);
+const average_kernels *average_kernels_of(const device *dev);
 
 #endif

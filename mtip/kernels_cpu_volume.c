@@ -1,5 +1,6 @@
 /* kernels_cpu_volume.c: volumes and phasing on the CPU. */
 #include "mtip/kernels.h"
+#include "mtip/random.h"
 
 #include <stdlib.h>
 
@@ -62,6 +63,22 @@ static status real_spectrum(const device *dev, int64_t n, const void *half, doub
     return STATUS_OK;
 }
 
+static status to_doubles(const device *dev, int64_t n, const void *in, double *out)
+{
+#pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)((const real *)in)[i];
+    return STATUS_OK;
+}
+
+static status from_doubles(const device *dev, int64_t n, const double *in, void *out)
+{
+#pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        ((real *)out)[i] = (real)in[i];
+    return STATUS_OK;
+}
+
 static status scale_half(const device *dev, int64_t n, const void *spectrum, void *half)
 {
     const real *by = spectrum;
@@ -98,15 +115,27 @@ static status symmetrise(const device *dev, int64_t n, void *volume)
     return STATUS_OK;
 }
 
-static status amplitudes(const device *dev, int64_t n, const void *half, const void *mask,
-                         void *amplitude)
+static status amplitudes(const device *dev, int64_t grid, int64_t n, double k_min, double k_max,
+                         const void *half, void *amplitude)
 {
-    const real *from = half, *keep = mask;
+    const double range[2] = {k_min, k_max};
+    const real *from = half;
     real *to = amplitude;
 #pragma omp parallel for num_threads(device_threads(dev)) schedule(static)
+    for (int64_t i = 0; i < half_count(grid); i++)
+        to[i] = amplitude_of(i, grid, n, range, from[2 * i]);
+    return STATUS_OK;
+}
+
+static status random_inside(const device *dev, int64_t n, uint64_t seed, uint64_t number,
+                            const void *support, void *density)
+{
+    (void)dev;
+    random_stream stream;
+    random_start(&stream, seed, RANDOM_PHASE, number, 0);
     for (int64_t i = 0; i < n; i++) {
-        real intensity = from[2 * i] > 0 ? from[2 * i] : 0;
-        to[i] = keep[i] > 0 ? (real)sqrt((double)intensity) : -1;
+        const double u = random_uniform(&stream);
+        ((real *)density)[i] = ((const real *)support)[i] > 0 ? (real)u : 0;
     }
     return STATUS_OK;
 }
@@ -207,10 +236,12 @@ static status modulus_error(const device *dev, int64_t n, int64_t batch, const v
 
 extern const volume_kernels PRECISE(volume_kernels_cpu);
 const volume_kernels PRECISE(volume_kernels_cpu) = {
-    add_real_centre, embed, extract, real_spectrum, scale_half, symmetrise,
+    add_real_centre, embed,      extract,      real_spectrum,
+    scale_half,      to_doubles, from_doubles, symmetrise,
 };
 
 extern const phase_kernels PRECISE(phase_kernels_cpu);
 const phase_kernels PRECISE(phase_kernels_cpu) = {
-    amplitudes, project_modulus, update_density, squared_modulus, threshold, modulus_error,
+    amplitudes, random_inside,   project_modulus, update_density,
+    NULL,       squared_modulus, threshold,       modulus_error,
 };

@@ -61,6 +61,14 @@ status upload(const device *dev, int64_t bytes, const void *from_host, void **me
     return device_from_host(dev, *memory, from_host, bytes);
 }
 
+status sum_room(const device *dev, int64_t n_sums, int64_t n_parts, double **parts)
+{
+    void *memory;
+    TRY(scratch(dev, SCRATCH_SUMS, n_sums * (n_parts + 1) * (int64_t)sizeof(double), &memory));
+    *parts = (double *)memory;
+    return STATUS_OK;
+}
+
 static __global__ void add_parts(int n_parts, const double *parts, double *sums)
 {
     double sum = 0;

@@ -17,24 +17,51 @@ extern "C" {
 #include "mtip/kernels.h"
 }
 
+#ifdef MTIP_SINGLE
+typedef float2 complex_real;
+#else
+typedef double2 complex_real;
+#endif
+
 enum { THREADS = 256, WARP = 32 };
 
 /* Arrays that live from one call to the next of the same slot. */
-enum scratch_slot { SCRATCH_UPLOAD, SCRATCH_SUMS, SCRATCH_HALVES, SCRATCH_PRODUCT, SCRATCH_SLOTS };
+enum scratch_slot {
+    SCRATCH_UPLOAD,
+    SCRATCH_SUMS,
+    SCRATCH_HALVES,
+    SCRATCH_PRODUCT,
+    SCRATCH_BARRIER,
+    SCRATCH_SLOTS
+};
 
 /* At least `bytes` of device memory, the same until a call asks for more. */
 status scratch(const device *dev, scratch_slot slot, int64_t bytes, void **memory);
 /* A copy of a host array in SCRATCH_UPLOAD. */
 status upload(const device *dev, int64_t bytes, const void *from_host, void **memory);
+/* Room for n_sums sums of n_parts parts, and for the sums. */
+status sum_room(const device *dev, int64_t n_sums, int64_t n_parts, double **parts);
 /* result_host[s] = sum over n_parts of parts[s][..], device doubles, in a fixed order. parts must
    have room for n_sums more. Waits. */
 status sum_parts(const device *dev, int n_sums, int n_parts, double *parts, double *result_host);
+/* phase_kernels.iterate of either precision. */
+extern "C" status phase_iterate_cuda_single(const device *dev, const phase_state *state,
+                                            phase_step step, double beta, int count, bool *done);
+extern "C" status phase_iterate_cuda_double(const device *dev, const phase_state *state,
+                                            phase_step step, double beta, int count, bool *done);
 /* The device's cublasHandle_t. */
 status blas_handle(const device *dev, void **handle);
 
 static inline int64_t divide_up(int64_t n, int64_t by)
 {
     return (n + by - 1) / by;
+}
+
+/* Blocks that share the sum of n elements: a matter of n alone, so that the order is. */
+static inline int sum_blocks(int64_t n)
+{
+    const int64_t blocks = divide_up(n, 4 * THREADS);
+    return (int)(blocks < 1 ? 1 : blocks > 512 ? 512 : blocks);
 }
 
 /* A grid of a block per row (x) and THREADS columns (y), or of THREADS elements. */

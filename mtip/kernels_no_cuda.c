@@ -6,6 +6,7 @@ extern const image_kernels image_kernels_cuda_single, image_kernels_cuda_double;
 extern const volume_kernels volume_kernels_cuda_single, volume_kernels_cuda_double;
 extern const cg_kernels cg_kernels_cuda_single, cg_kernels_cuda_double;
 extern const phase_kernels phase_kernels_cuda_single, phase_kernels_cuda_double;
+extern const average_kernels average_kernels_cuda;
 extern const scatter_kernels scatter_kernels_cuda;
 
 const match_kernels match_kernels_cuda_single, match_kernels_cuda_double;
@@ -13,4 +14,5 @@ const image_kernels image_kernels_cuda_single, image_kernels_cuda_double;
 const volume_kernels volume_kernels_cuda_single, volume_kernels_cuda_double;
 const cg_kernels cg_kernels_cuda_single, cg_kernels_cuda_double;
 const phase_kernels phase_kernels_cuda_single, phase_kernels_cuda_double;
+const average_kernels average_kernels_cuda;
 const scatter_kernels scatter_kernels_cuda;

@@ -1,6 +1,5 @@
 #include "mtip/phase.h"
 
-#include "mtip/random.h"
 #include "nufft/fft.h"
 
 #include <math.h>
@@ -15,9 +14,9 @@ struct phaser {
     fft *forward, *backward; /* of all starts */
     fft *forward_one, *backward_one;     /* of one volume */
     void *density, *projected, *support; /* [starts][grid^3], origin at index 0 */
+    void *sphere;                        /* [grid^3], the first support */
     void *half;                          /* [starts] half volumes */
-    void *amplitude, *mask, *blur;       /* half volumes of reals */
-    double *host;                        /* n^3 */
+    void *amplitude, *blur;              /* half volumes of reals */
 };
 
 static int64_t bytes(const phaser *p, int64_t n)
@@ -31,15 +30,6 @@ static status upload(const phaser *p, const double *from, int64_t n, void *to)
     return device_from_doubles(p->dev, p->options.precision, n, from, to);
 }
 
-/* |k|^2 of element i of a half volume. */
-static double half_k2(int64_t i, int64_t n)
-{
-    const int64_t h = n / 2 + 1;
-    double kx = (double)(i % h), ky = (double)frequency(i / h % n, n);
-    double kz = (double)frequency(i / h / n, n);
-    return kx * kx + ky * ky + kz * kz;
-}
-
 static status make_blur(phaser *p)
 {
     const int64_t n = p->grid, h = half_count(n);
@@ -49,6 +39,22 @@ static status make_blur(phaser *p)
     for (int64_t i = 0; i < h; i++)
         values[i] = exp(-c * half_k2(i, n)) / (double)cube(n);
     status result = upload(p, values, h, p->blur);
+    free(values);
+    return result;
+}
+
+/* The first support, origin at index 0. */
+static status make_sphere(phaser *p)
+{
+    const int64_t n = p->grid;
+    double *values = malloc((size_t)cube(n) * sizeof *values);
+    if (!values) FAIL(STATUS_RESOURCE, "out of host memory");
+    for (int64_t i = 0; i < cube(n); i++) {
+        const double x = (double)frequency(i % n, n), y = (double)frequency(i / n % n, n);
+        const double z = (double)frequency(i / n / n, n);
+        values[i] = x * x + y * y + z * z <= p->options.radius * p->options.radius;
+    }
+    status result = upload(p, values, cube(n), p->sphere);
     free(values);
     return result;
 }
@@ -72,10 +78,8 @@ static status allocate(phaser *p)
     TRY(device_alloc(p->dev, bytes(p, starts * n), &p->support));
     TRY(device_alloc(p->dev, bytes(p, 2 * starts * h), &p->half));
     TRY(device_alloc(p->dev, bytes(p, h), &p->amplitude));
-    TRY(device_alloc(p->dev, bytes(p, h), &p->mask));
     TRY(device_alloc(p->dev, bytes(p, h), &p->blur));
-    p->host = malloc((size_t)n * sizeof *p->host);
-    if (!p->host) FAIL(STATUS_RESOURCE, "out of host memory");
+    TRY(device_alloc(p->dev, bytes(p, n), &p->sphere));
     TRY(device_zero(p->dev, p->density, bytes(p, starts * n)));
     return device_zero(p->dev, p->support, bytes(p, starts * n));
 }
@@ -97,6 +101,7 @@ status phaser_create(const device *dev, const phase_options *options, phaser **c
     TRY_OR(fail, allocate(p));
     TRY_OR(fail, create_transforms(p));
     TRY_OR(fail, make_blur(p));
+    TRY_OR(fail, make_sphere(p));
     *created = p;
     return STATUS_OK;
 fail:
@@ -111,82 +116,56 @@ void phaser_destroy(phaser *p)
     fft_destroy(p->backward);
     fft_destroy(p->forward_one);
     fft_destroy(p->backward_one);
-    void *arrays[] = {p->density,   p->projected, p->support, p->half,
-                      p->amplitude, p->mask,      p->blur};
+    void *arrays[] = {p->density, p->projected, p->support, p->sphere,
+                      p->half,    p->amplitude, p->blur};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         device_free(p->dev, arrays[i]);
-    free(p->host);
     free(p);
+}
+
+/* Volume s of `volumes`. */
+static void *volume(const phaser *p, void *volumes, int64_t s)
+{
+    return (char *)volumes + bytes(p, s * cube(p->grid));
 }
 
 status phaser_set_target(phaser *p, const void *autocorrelation, double k_min, double k_max)
 {
-    const int64_t g = p->grid, h = half_count(g);
-    const double ratio = (double)g / (double)p->options.size;
-    double *mask = malloc((size_t)h * sizeof *mask);
-    if (!mask) FAIL(STATUS_RESOURCE, "out of host memory");
-    for (int64_t i = 0; i < h; i++) {
-        double k = sqrt(half_k2(i, g)) / ratio;
-        mask[i] = k > 0 && k >= k_min && k <= k_max;
-    }
-    status result = upload(p, mask, h, p->mask);
-    free(mask);
-    TRY(result);
-    TRY(p->volumes->embed(p->dev, p->options.size, autocorrelation, g, p->projected));
+    const int64_t n = p->options.size, g = p->grid;
+    TRY(p->volumes->embed(p->dev, n, autocorrelation, g, p->projected));
     TRY(fft_run(p->forward_one, p->projected, p->half));
-    return p->kernels->amplitudes(p->dev, h, p->half, p->mask, p->amplitude);
-}
-
-/* Whether voxel i, origin at index 0, lies in the first support. */
-static bool in_sphere(const phaser *p, int64_t i)
-{
-    const int64_t n = p->grid;
-    double x = (double)frequency(i % n, n), y = (double)frequency(i / n % n, n);
-    double z = (double)frequency(i / n / n, n);
-    return x * x + y * y + z * z <= p->options.radius * p->options.radius;
+    return p->kernels->amplitudes(p->dev, g, n, k_min, k_max, p->half, p->amplitude);
 }
 
 static status start_support(phaser *p, int64_t s)
 {
-    const int64_t n = cube(p->grid);
-    for (int64_t i = 0; i < n; i++)
-        p->host[i] = in_sphere(p, i);
-    return upload(p, p->host, n, (char *)p->support + bytes(p, s * n));
+    return device_copy(p->dev, volume(p, p->support, s), p->sphere, bytes(p, cube(p->grid)));
 }
 
 status phaser_start_random(phaser *p, int64_t s, uint64_t seed, uint64_t number)
 {
-    const int64_t n = cube(p->grid);
     TRY(start_support(p, s));
-    random_stream stream;
-    random_start(&stream, seed, RANDOM_PHASE, number, 0);
-    for (int64_t i = 0; i < n; i++) {
-        double u = random_uniform(&stream);
-        p->host[i] = in_sphere(p, i) ? u : 0;
-    }
-    return upload(p, p->host, n, (char *)p->density + bytes(p, s * n));
+    return p->kernels->random_start(p->dev, cube(p->grid), seed, number, p->sphere,
+                                    volume(p, p->density, s));
 }
 
 status phaser_start_from(phaser *p, int64_t s, const double *density)
 {
-    const int64_t n = p->options.size, g = p->grid;
+    const int64_t n = p->options.size;
     TRY(start_support(p, s));
-    for (int64_t i = 0; i < cube(g); i++)
-        p->host[i] = 0;
-    for (int64_t z = 0; z < n; z++)
-        for (int64_t y = 0; y < n; y++)
-            for (int64_t x = 0; x < n; x++) {
-                const int64_t i = (z + g - n / 2) % g, j = (y + g - n / 2) % g;
-                p->host[(i * g + j) * g + (x + g - n / 2) % g] = density[(z * n + y) * n + x];
-            }
-    return upload(p, p->host, cube(g), (char *)p->density + bytes(p, s * cube(g)));
+    TRY(p->volumes->from_doubles(p->dev, cube(n), density, p->projected));
+    return p->volumes->embed(p->dev, n, p->projected, p->grid, volume(p, p->density, s));
 }
 
 static status iterate(phaser *p, phase_step step, int count)
 {
     const int64_t n = cube(p->grid), h = half_count(p->grid);
     const int64_t starts = p->options.starts;
-    for (int i = 0; i < count; i++) {
+    const phase_state state = {p->grid, starts, p->amplitude, p->support, p->density, p->half};
+    bool done = false;
+    if (p->kernels->iterate)
+        TRY(p->kernels->iterate(p->dev, &state, step, p->options.beta, count, &done));
+    for (int i = 0; i < count && !done; i++) {
         TRY(fft_run(p->forward, p->density, p->half));
         TRY(p->kernels->project_modulus(p->dev, h, starts, p->amplitude, 1 / (double)n, p->half));
         TRY(fft_run(p->backward, p->half, p->projected));
@@ -218,23 +197,35 @@ status phaser_run(phaser *p, int loops)
     return iterate(p, PHASE_ER, p->options.n_er);
 }
 
-status phaser_get(phaser *p, int64_t s, double *density, double *r_factor)
+static status get_r_factors(phaser *p, double *r_factors)
 {
-    const int64_t n = p->options.size, g = p->grid;
-    void *volume = (char *)p->density + bytes(p, s * cube(g));
-    double error, norm;
-    TRY(device_copy(p->dev, p->projected, volume, bytes(p, cube(g))));
-    TRY(fft_run(p->forward_one, p->projected, p->half));
-    TRY(p->kernels->modulus_error(p->dev, half_count(g), 1, p->amplitude, p->half, &error, &norm));
-    *r_factor = norm > 0 ? sqrt(error / norm) : NAN;
-    TRY(p->volumes->extract(p->dev, g, volume, 1, NULL, n, p->projected));
-    return device_to_doubles(p->dev, p->options.precision, cube(n), p->projected, density);
+    const int64_t starts = p->options.starts;
+    double *norms = malloc((size_t)starts * sizeof *norms);
+    if (!norms) FAIL(STATUS_RESOURCE, "out of host memory");
+    status result = p->kernels->modulus_error(p->dev, half_count(p->grid), starts, p->amplitude,
+                                              p->half, r_factors, norms);
+    for (int64_t s = 0; s < starts && result == STATUS_OK; s++)
+        r_factors[s] = norms[s] > 0 ? sqrt(r_factors[s] / norms[s]) : NAN;
+    free(norms);
+    return result;
+}
+
+status phaser_get(phaser *p, double *densities, double *r_factors)
+{
+    const int64_t n = p->options.size;
+    TRY(fft_run(p->forward, p->density, p->half));
+    for (int64_t s = 0; s < p->options.starts; s++) {
+        TRY(p->volumes->extract(p->dev, p->grid, volume(p, p->density, s), 1, NULL, n,
+                                p->projected));
+        TRY(p->volumes->to_doubles(p->dev, cube(n), p->projected, densities + s * cube(n)));
+    }
+    return get_r_factors(p, r_factors);
 }
 
 status phaser_autocorrelation(phaser *p, const double *density, void *autocorrelation)
 {
     const int64_t n = p->options.size, g = p->grid;
-    TRY(upload(p, density, cube(n), autocorrelation));
+    TRY(p->volumes->from_doubles(p->dev, cube(n), density, autocorrelation));
     TRY(p->volumes->embed(p->dev, n, autocorrelation, g, p->projected));
     TRY(fft_run(p->forward_one, p->projected, p->half));
     TRY(p->kernels->squared_modulus(p->dev, half_count(g), p->half));

@@ -24,6 +24,7 @@ typedef struct phase_options {
     double threshold; /* of shrinkwrap, fraction of the blurred maximum */
 } phase_options;
 
+/* A phaser may be used for any number of targets. */
 status phaser_create(const device *dev, const phase_options *options, phaser **created);
 void phaser_destroy(phaser *p);
 
@@ -33,16 +34,17 @@ status phaser_set_target(phaser *p, const void *autocorrelation, double k_min, d
 
 /* Start s from random numbers inside the sphere; the same (seed, number) gives the same start. */
 status phaser_start_random(phaser *p, int64_t s, uint64_t seed, uint64_t number);
-/* Start s from a density, host doubles [n][n][n]. */
+/* Start s from a density, doubles [n][n][n] on the device. */
 status phaser_start_from(phaser *p, int64_t s, const double *density);
 
 /* Runs `loops` loops and ends with n_er steps of error reduction. */
 status phaser_run(phaser *p, int loops);
 
-/* Start s as host doubles [n][n][n], and its R factor: sqrt(sum (|F|-a)^2 / sum a^2). */
-status phaser_get(phaser *p, int64_t s, double *density, double *r_factor);
+/* All starts as doubles [starts][n][n][n] on the device, and their R factors, host [starts]:
+   sqrt(sum (|F|-a)^2 / sum a^2). Waits. */
+status phaser_get(phaser *p, double *densities, double *r_factors);
 
-/* autocorrelation (device real [n][n][n]) = that of a density (host doubles), periodic. */
+/* autocorrelation (device real [n][n][n]) = that of a density (device doubles), periodic. */
 status phaser_autocorrelation(phaser *p, const double *density, void *autocorrelation);
 
 #endif

@@ -44,6 +44,25 @@ POINTWISE int64_t wrapped(int64_t k, int64_t p)
     return k < 0 ? k + p : k;
 }
 
+/* |k|^2 of element i of a half volume of n^3. */
+POINTWISE double half_k2(int64_t i, int64_t n)
+{
+    const int64_t h = n / 2 + 1;
+    const double kx = (double)(i % h), ky = (double)frequency(i / h % n, n);
+    const double kz = (double)frequency(i / h / n, n);
+    return kx * kx + ky * ky + kz * kz;
+}
+
+/* The amplitude of element i of a half volume of grid^3 whose value is an intensity; see
+   phase_kernels.amplitudes. */
+POINTWISE real amplitude_of(int64_t i, int64_t grid, int64_t n, const double range[2],
+                            real intensity)
+{
+    const double k = sqrt(half_k2(i, grid)) / ((double)grid / (double)n);
+    if (!(k > 0 && k >= range[0] && k <= range[1])) return -1;
+    return intensity > 0 ? (real)sqrt((double)intensity) : 0;
+}
+
 /* The Fourier amplitude that replaces F: the measured modulus with F's phase. */
 POINTWISE void modulus_project(real *re, real *im, real amplitude)
 {

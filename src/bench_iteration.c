@@ -31,6 +31,7 @@ struct iteration {
     double *references, *rotations; /* host quaternions [references][4], [merged][4] */
     double *weights;                /* host [merged] */
     double *density;                /* host [n]^3 */
+    void *phased;                   /* device doubles [n]^3 */
 };
 
 iteration_options iteration_paper(void)
@@ -208,6 +209,7 @@ static status create(iteration *it, double *setup)
     TRY(make_model(it));
     TRY(make_pixels(it));
     TRY(device_alloc(it->dev, bytes(it, volume(it)), &it->merged));
+    TRY(device_alloc(it->dev, volume(it) * (int64_t)sizeof(double), &it->phased));
     double start = clock_seconds();
     TRY(slicer_create(it->dev, &slicing, &it->slicer));
     TRY(device_synchronize(it->dev));
@@ -251,7 +253,7 @@ void iteration_destroy(iteration *it)
     merger_destroy(it->merger);
     phaser_destroy(it->phaser);
     comm_device_destroy(it->devices);
-    void *on_device[] = {it->pixels, it->model, it->merged, it->slices, it->data};
+    void *on_device[] = {it->pixels, it->model, it->merged, it->phased, it->slices, it->data};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(it->dev, on_device[i]);
     free(it->references);
@@ -323,7 +325,7 @@ static status phase(iteration *it)
     TRY(phaser_set_target(it->phaser, it->merged, 0, (double)it->options.size / 2));
     TRY(phaser_start_random(it->phaser, 0, 1, (uint64_t)comm_world_rank(it->comm)));
     TRY(phaser_run(it->phaser, it->options.loops));
-    return phaser_get(it->phaser, 0, it->density, &r_factor);
+    return phaser_get(it->phaser, it->phased, &r_factor);
 }
 
 status iteration_run(iteration *it, stage_cost *costs)

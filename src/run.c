@@ -5,10 +5,9 @@
      decide         perplexity, fluences                            (match_decide)
      second_pass    tomograms, summed and dealt to ranks; type 1    (merger_add)
      solve          sums over ranks; CG on rank 0                   (merger_solve)
-     phase          starts dealt to ranks; average on rank 0        (phaser_run) */
+     phase          starts dealt to ranks; average on rank 0        (run_phase.c) */
 #include "run.h"
 
-#include "mtip/phase.h"
 #include "mtip/random.h"
 #include "mtip/rotation.h"
 #include "run_parts.h"
@@ -78,8 +77,7 @@ static void reference_rotations(const run *r, int64_t first, int64_t count, doub
         rotation_cover(r->n_references, first, count, r->turn, quaternions);
 }
 
-/* share[rank] = its part of n things. */
-static int64_t deal(run *r, int64_t n)
+int64_t run_deal(run *r, int64_t n)
 {
     const int ranks = comm_size(r->comm);
     int64_t mine = 0;
@@ -99,7 +97,7 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     if (r->cfg->run.deterministic || comm_size(r->comm) == 1)
         return comm_agree(
             r->comm, slicer_run(r->slicer, count, r->quaternions, r->n_used, r->pixels, r->slices));
-    const int64_t mine = deal(r, count);
+    const int64_t mine = run_deal(r, count);
     status result =
         slicer_run(r->slicer, r->share[comm_rank(r->comm)], r->quaternions + 4 * mine, r->n_used,
                    r->pixels, (char *)r->slices + bytes(r, mine * r->n_used));
@@ -252,7 +250,7 @@ static status make_room(run *r, int64_t count)
 /* Tomograms of the active references, added over ranks, each rank keeping its share. Collective. */
 static status deal_tomograms(run *r, int64_t n_active)
 {
-    const int64_t mine = deal(r, n_active), count = r->share[comm_rank(r->comm)];
+    const int64_t mine = run_deal(r, n_active), count = r->share[comm_rank(r->comm)];
     status result = make_room(r, count);
     if (result == STATUS_OK) result = match_tomograms(r->match, n_active, r->columns, r->slices);
     TRY(comm_agree(r->comm, result));
@@ -342,101 +340,15 @@ static status solve(run *r, run_record *record)
     return STATUS_OK;
 }
 
-static status create_phaser(const run *r, int64_t starts, phaser **created)
-{
-    const config *cfg = r->cfg;
-    const phase_options options = {.precision = r->precision,
-                                   .size = r->size,
-                                   .starts = starts,
-                                   .radius = cfg->grid.diameter / 2 / r->voxel,
-                                   .step = cfg->phase.method == CONFIG_PHASING_HIO ? PHASE_HIO
-                                                                                   : PHASE_RAAR,
-                                   .n_er = (int)cfg->phase.er,
-                                   .n_hio = (int)cfg->phase.hio,
-                                   .beta = cfg->phase.beta,
-                                   .blur = cfg->phase.shrinkwrap_sigma,
-                                   .threshold = cfg->phase.shrinkwrap_threshold};
-    return phaser_create(r->dev, &options, created);
-}
-
-/* This rank's starts, numbers first .. first+count-1, into densities and r_factors at those places. */
-static status phase_mine(run *r, int64_t first, int64_t count, int loops, uint64_t round,
-                         const double *from, double *densities, double *r_factors)
-{
-    status result = STATUS_OK;
-    phaser *p = NULL;
-    if (count == 0) return STATUS_OK;
-    const double edge = (double)r->size / 2;
-    const double k_min = r->catalogue->radius[0] / r->s_max * edge - 0.5;
-    TRY_OR(done, create_phaser(r, count, &p));
-    TRY_OR(done, phaser_set_target(p, r->merged, k_min, r->k_max));
-    for (int64_t s = 0; s < count; s++)
-        if (from && first + s == 0)
-            TRY_OR(done, phaser_start_from(p, s, from));
-        else
-            TRY_OR(done, phaser_start_random(p, s, r->seed, (round << 32) + (uint64_t)(first + s)));
-    TRY_OR(done, phaser_run(p, loops));
-    for (int64_t s = 0; s < count; s++)
-        TRY_OR(done, phaser_get(p, s, densities + (first + s) * volume(r), r_factors + first + s));
-done:
-    phaser_destroy(p);
-    return result;
-}
-
-/* Phases `starts` times, dealt to ranks (start 0 from a density if given), and averages.
-   Collective. */
-static status phase_starts(run *r, int64_t starts, int loops, uint64_t round, const double *from,
-                           average_report *report, double *r_factor)
-{
-    status result = STATUS_OK;
-    const int64_t mine = deal(r, starts), count = r->share[comm_rank(r->comm)];
-    double *densities = malloc((size_t)(starts * volume(r)) * sizeof *densities);
-    double *r_factors = malloc((size_t)starts * sizeof *r_factors);
-    if (!densities || !r_factors)
-        result =
-            FAILED(STATUS_RESOURCE, "out of host memory for %lld densities", (long long)starts);
-    if (result == STATUS_OK)
-        result = phase_mine(r, mine, count, loops, round, from, densities, r_factors);
-    TRY_OR(done, comm_agree(r->comm, result));
-    TRY_OR(done, comm_share(r->comm, r_factors, r->share, COMM_DOUBLE));
-    for (int i = 0; i < comm_size(r->comm); i++)
-        r->share[i] *= volume(r);
-    TRY_OR(done, comm_gather(r->comm, densities, r->share, COMM_DOUBLE, 0));
-    if (comm_rank(r->comm) == 0)
-        result = average_densities(r->dev, r->size, starts, 0.9, r_factors, densities, r->density,
-                                   report);
-    TRY_OR(done, comm_agree(r->comm, result));
-    TRY_OR(done, comm_broadcast(r->comm, report, sizeof *report, COMM_BYTE, 0));
-    TRY_OR(done, comm_broadcast(r->comm, r->density, volume(r), COMM_DOUBLE, 0));
-    *r_factor = r_factors[0];
-    for (int64_t s = 1; s < starts; s++)
-        *r_factor = fmin(*r_factor, r_factors[s]);
-done:
-    free(densities);
-    free(r_factors);
-    return result;
-}
-
-status run_set_density(run *r, const double *density)
-{
-    phaser *p = NULL;
-    if (density != r->density) memcpy(r->density, density, (size_t)volume(r) * sizeof *r->density);
-    status result = create_phaser(r, 1, &p);
-    if (result == STATUS_OK) result = phaser_autocorrelation(p, r->density, r->model);
-    phaser_destroy(p);
-    r->has_model = true;
-    return comm_agree(r->comm, result);
-}
-
 static status phase(run *r, int number, const run_step *step, run_record *record)
 {
     average_report report;
     stage_enter(&r->timer, STAGE_PHASE);
     const bool again = r->has_model;
-    TRY(phase_starts(r, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops, (uint64_t)number,
-                     again ? r->density : NULL, &report, &record->r_factor));
+    TRY(run_phase_starts(r, r->cfg->phase.generation_starts, (int)r->cfg->phase.loops,
+                         (uint64_t)number, again, &report, &record->r_factor));
     if (step->feedback)
-        TRY(run_set_density(r, r->density));
+        TRY(run_set_model(r));
     else
         TRY(comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r)))));
     stage_enter(&r->timer, STAGE_NONE);
@@ -475,16 +387,4 @@ status run_merge_at(run *r, const double *orientations)
     TRY(result);
     r->has_model = true;
     return comm_agree(r->comm, device_copy(r->dev, r->model, r->merged, bytes(r, volume(r))));
-}
-
-status run_phase_final(run *r, int64_t starts, int loops, average_report *report,
-                       run_record *record)
-{
-    *record = (run_record){0};
-    stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
-    stage_enter(&r->timer, STAGE_PHASE);
-    TRY(phase_starts(r, starts, loops, UINT32_MAX, NULL, report, &record->r_factor));
-    stage_enter(&r->timer, STAGE_NONE);
-    run_account(r, false, starts, loops, record);
-    return STATUS_OK;
 }

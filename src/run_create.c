@@ -63,6 +63,15 @@ static status create_match(run *r)
     return result;
 }
 
+static status allocate_density(run *r)
+{
+    const int64_t size = volume(r) * (int64_t)sizeof *r->average;
+    void *memory;
+    TRY(device_alloc(r->dev, size, &memory));
+    r->average = memory;
+    return device_zero(r->dev, memory, size);
+}
+
 static status create_stages(run *r)
 {
     const config *cfg = r->cfg;
@@ -76,7 +85,8 @@ static status create_stages(run *r)
     TRY(upload(r, r->catalogue->correction, 1, r->set->n_pixels, &r->correction));
     TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->model));
     TRY(device_alloc(r->dev, bytes(r, volume(r)), &r->merged));
-    return device_zero(r->dev, r->merged, bytes(r, volume(r)));
+    TRY(device_zero(r->dev, r->merged, bytes(r, volume(r))));
+    return allocate_density(r);
 }
 
 /* Every image's fluence from the counts it has and those expected at fluence 1, mean 1 over all.
@@ -146,8 +156,10 @@ void run_destroy(run *r)
     slicer_destroy(r->slicer);
     match_destroy(r->match);
     merger_destroy(r->merger);
-    void *on_device[] = {r->pixels, r->correction,   r->model, r->merged,
-                         r->slices, r->waiting_data, r->fixed};
+    phaser_destroy(r->phaser);
+    averager_destroy(r->averager);
+    void *on_device[] = {r->pixels,       r->correction, r->model,   r->merged,   r->slices,
+                         r->waiting_data, r->fixed,      r->average, r->densities};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(r->dev, on_device[i]);
     void *on_host[] = {r->density,         r->fluence,  r->scores,

@@ -2,6 +2,10 @@
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
+#include "mtip/match.h"
+#include "mtip/merge.h"
+#include "mtip/phase.h"
+#include "mtip/slice.h"
 #include "run.h"
 #include "run_options.h"
 
@@ -26,6 +30,7 @@ struct run {
     void *merged;     /* device [n]^3: what the data gave */
     bool has_model;
     double *density;                 /* host [n]^3 */
+    double *average;                 /* device [n]^3: the density */
     double *fluence, *scores;        /* host [set->n] */
     double *orientations, *previous; /* host [set->n][4] */
     /* of the generation */
@@ -46,6 +51,12 @@ struct run {
     int64_t waiting_capacity;        /* values in waiting_data */
     double *waiting_quaternions, *waiting_weights;
     void *waiting_data; /* device */
+    /* kept from one phasing to the next of as many starts */
+    phaser *phaser; /* of this rank's */
+    int64_t phaser_starts;
+    averager *averager; /* rank 0's, of all */
+    double *densities;  /* device [n_densities][n]^3 */
+    int64_t n_densities;
 };
 
 static inline int64_t smaller(int64_t a, int64_t b)
@@ -80,5 +91,15 @@ void run_account(const run *r, bool matched, int64_t starts, int loops, run_reco
 /* Every image's fluence from the counts it has and those expected at fluence 1 (host [n_local];
    NULL: all the same), mean 1 over all images. Collective. */
 status run_update_fluence(run *r, const double *expected);
+
+/* share[rank] = its part of n things; returns where this rank's part begins. */
+int64_t run_deal(run *r, int64_t n);
+
+/* Phases `merged` `starts` times, dealt to ranks (start 0 from the density if `again`), and averages:
+   the new density. Random starts are named by the seed, the round and their number. Collective. */
+status run_phase_starts(run *r, int64_t starts, int loops, uint64_t round, bool again,
+                        average_report *report, double *r_factor);
+/* The model is the density's autocorrelation. Collective. */
+status run_set_model(run *r);
 
 #endif

@@ -235,6 +235,30 @@ static phaser *new_phaser(const phase_options *options, const double *autocorrel
     return p;
 }
 
+static double *device_doubles(const double *from, int64_t n)
+{
+    void *memory;
+    assert_ok(device_alloc(stage.dev, n * (int64_t)sizeof(double), &memory));
+    if (from) assert_ok(device_from_host(stage.dev, memory, from, n * (int64_t)sizeof(double)));
+    return memory;
+}
+
+static void start_from(phaser *p, int64_t s, const double *density, int64_t cube)
+{
+    double *there = device_doubles(density, cube);
+    assert_ok(phaser_start_from(p, s, there));
+    stage_free(there);
+}
+
+/* All starts, densities and r_factors in host memory. */
+static void get(phaser *p, int64_t starts, int64_t cube, double *densities, double *r_factors)
+{
+    double *there = device_doubles(NULL, starts * cube);
+    assert_ok(phaser_get(p, there, r_factors));
+    assert_ok(device_to_host(stage.dev, densities, there, starts * cube * (int64_t)sizeof(double)));
+    stage_free(there);
+}
+
 static void autocorrelation_is_the_direct_sum(void **state)
 {
     (void)state;
@@ -242,13 +266,14 @@ static void autocorrelation_is_the_direct_sum(void **state)
         const phase_options options = options_for(sizes[s]);
         const int64_t cube = sizes[s] * sizes[s] * sizes[s];
         double *density = particle(&options, 61), found[MOST];
+        double *there = device_doubles(density, cube);
         double *expected = direct_autocorrelation(&options, density);
         phaser *p = new_phaser(&options, expected);
         void *result = stage_new(cube);
-        assert_ok(phaser_autocorrelation(p, density, result));
+        assert_ok(phaser_autocorrelation(p, there, result));
         stage_download(result, cube, found);
         assert_near(found, expected, cube, stage_either(1e-6, 1e-13));
-        stage_free(result);
+        stage_free(result), stage_free(there);
         phaser_destroy(p);
         free(density), free(expected);
     }
@@ -267,9 +292,9 @@ static void check_run(const phase_options *options, int loops)
     naive_embed(direct, start, direct->density);
     naive_run(direct, loops);
     naive_extract(direct, expected);
-    assert_ok(phaser_start_from(p, 0, start));
+    start_from(p, 0, start, cube);
     assert_ok(phaser_run(p, loops));
-    assert_ok(phaser_get(p, 0, found, &r_factor));
+    get(p, 1, cube, found, &r_factor);
     assert_near(found, expected, cube, stage_either(1e-5, 1e-10));
     const double expected_r = naive_r_factor(direct, true);
     assert_within(expected_r * (1 - stage_either(1e-4, 1e-9)), r_factor,
@@ -321,9 +346,9 @@ static void the_truth_is_a_fixed_point(void **state)
         double *truth = particle(&options, 64), found[MOST], r_factor;
         double *autocorrelation = direct_autocorrelation(&options, truth);
         phaser *p = new_phaser(&options, autocorrelation);
-        assert_ok(phaser_start_from(p, 0, truth));
+        start_from(p, 0, truth, cube);
         assert_ok(phaser_run(p, 3));
-        assert_ok(phaser_get(p, 0, found, &r_factor));
+        get(p, 1, cube, found, &r_factor);
         assert_near(found, truth, cube, stage_either(1e-4, 1e-11));
         assert_within(0, r_factor, stage_either(1e-5, 1e-12));
         phaser_destroy(p);
@@ -337,6 +362,7 @@ static void the_er_error_does_not_grow(void **state)
     (void)state;
     for (int s = 0; s < 2; s++) {
         const phase_options options = options_for(sizes[s]);
+        const int64_t cube = sizes[s] * sizes[s] * sizes[s];
         double *truth = particle(&options, 65), found[MOST], r_factor, first = 0, last = INFINITY;
         double *autocorrelation = direct_autocorrelation(&options, truth);
         phaser *p = new_phaser(&options, autocorrelation);
@@ -345,7 +371,7 @@ static void the_er_error_does_not_grow(void **state)
         assert_ok(phaser_start_random(p, 0, 1, 2));
         for (int i = 0; i < 40; i++) {
             assert_ok(phaser_run(p, 0));
-            assert_ok(phaser_get(p, 0, found, &r_factor));
+            get(p, 1, cube, found, &r_factor);
             naive_embed(direct, found, direct->density);
             const double error = naive_r_factor(direct, false);
             assert_within(0, error, last * (1 + 1e-6));
@@ -358,26 +384,27 @@ static void the_er_error_does_not_grow(void **state)
     }
 }
 
-/* Starts are numbered, not counted: alone or with others, the same. */
+/* Starts are numbered, not counted: alone or with others, the same; and a phaser forgets. */
 static void starts_do_not_know_each_other(void **state)
 {
     (void)state;
+    enum { STARTS = 3, CUBE = 9 * 9 * 9 };
     phase_options options = options_for(9);
-    double *truth = particle(&options, 66), alone[MOST], together[MOST], r, r_too;
+    double *truth = particle(&options, 66), alone[CUBE], together[STARTS][CUBE], r, r_too[STARTS];
     double *autocorrelation = direct_autocorrelation(&options, truth);
     phaser *one = new_phaser(&options, autocorrelation);
-    options.starts = 3;
+    options.starts = STARTS;
     phaser *three = new_phaser(&options, autocorrelation);
-    for (int s = 0; s < 3; s++)
+    for (int s = 0; s < STARTS; s++)
         assert_ok(phaser_start_random(three, s, 5, (uint64_t)s));
     assert_ok(phaser_run(three, 1));
-    for (int s = 0; s < 3; s++) {
+    get(three, STARTS, CUBE, together[0], r_too);
+    for (int s = 0; s < STARTS; s++) {
         assert_ok(phaser_start_random(one, 0, 5, (uint64_t)s));
         assert_ok(phaser_run(one, 1));
-        assert_ok(phaser_get(one, 0, alone, &r));
-        assert_ok(phaser_get(three, s, together, &r_too));
-        assert_near(together, alone, 9 * 9 * 9, stage_either(1e-5, 1e-12));
-        assert_within(r * (1 - 1e-5), r_too, r * (1 + 1e-5));
+        get(one, 1, CUBE, alone, &r);
+        assert_near(together[s], alone, CUBE, stage_either(1e-5, 1e-12));
+        assert_within(r * (1 - 1e-5), r_too[s], r * (1 + 1e-5));
     }
     phaser_destroy(one), phaser_destroy(three), phaser_destroy(NULL);
     free(truth), free(autocorrelation);

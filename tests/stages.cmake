@@ -16,6 +16,9 @@ foreach(stage slice match merge phase average)
     OMP_WAIT_POLICY=passive) # the processors may be busy
 endforeach()
 
+add_executable(bench_phase bench_phase.c)
+target_link_libraries(bench_phase PRIVATE stages)
+
 add_executable(test_comm test_comm.c)
 target_link_libraries(test_comm PRIVATE app PkgConfig::CMOCKA)
 foreach(ranks 1 2 3 4)

@@ -1,5 +1,6 @@
 /* test_align.c: maps that were moved apart, brought back together. */
 #include "map_case.h"
+#include "mtip/align_shift.h"
 #include "mtip/rotation.h"
 
 #include <math.h>
@@ -85,6 +86,16 @@ static void align_withstands_noise(void **state)
     free(fixed);
 }
 
+/* On the CPU device memory is host memory. */
+static status shift_onto(int64_t n, const double *fixed, double *moving, alignment *found)
+{
+    shift_aligner *a;
+    TRY(shift_aligner_create(cpu, n, 3, &a));
+    status result = shift_aligner_run(a, fixed, 1, moving, found);
+    shift_aligner_destroy(a);
+    return result;
+}
+
 static void align_refuses_empty_and_broken_maps(void **state)
 {
     (void)state;
@@ -92,11 +103,11 @@ static void align_refuses_empty_and_broken_maps(void **state)
     alignment found;
     double *good = blobs(n, 1, &still), *bad = new_map(n);
     assert_int_equal(align(cpu, n, 9, good, bad, NULL, &found), STATUS_NUMERIC);
-    assert_int_equal(align_shift_hand(cpu, n, good, bad, &found), STATUS_NUMERIC);
+    assert_int_equal(shift_onto(n, good, bad, &found), STATUS_NUMERIC);
     bad[1234] = NAN;
     assert_int_equal(align(cpu, n, 9, good, bad, NULL, &found), STATUS_NUMERIC);
     assert_int_equal(align(cpu, n, 9, bad, good, NULL, &found), STATUS_NUMERIC);
-    assert_int_equal(align_shift_hand(cpu, n, bad, good, &found), STATUS_NUMERIC);
+    assert_int_equal(shift_onto(n, bad, good, &found), STATUS_NUMERIC);
     free(good);
     free(bad);
 }
@@ -112,7 +123,7 @@ static void shift_and_hand_alone_are_found(void **state)
         memcpy(expected.q, still.q, sizeof expected.q);
         double *moving = blobs(n, (uint64_t)trial, &still);
         double *fixed = blobs(n, (uint64_t)trial, &expected);
-        assert_done(align_shift_hand(cpu, n, fixed, moving, &found));
+        assert_done(shift_onto(n, fixed, moving, &found));
         assert_same_motion(&found, &expected);
         assert_close(found.correlation, 1, 1e-5);
         assert_true(relative_difference(n, moving, fixed) < 3e-3);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "mtip/phase.h"
+
 enum { SKIPPED = 77 };
 
 /* -- slicing and matching -- */
@@ -206,12 +208,17 @@ static void scales_spectra(void **state)
 {
     (void)state;
     const int64_t n = 100003;
-    pair x = reals(n, 1, -1, 1), y = reals(n, 2, 0, 1), half = reals(2 * n, 3, -1, 1);
+    pair x = reals(n, 1, -1, 1), y = reals(n, 2, 0, 1), half = reals(2 * n, 3, -1, 1),
+         wide = zeros(DOUBLES, n);
     BOTH(VOLUME->scale_half(dev, n, x.on[d], half.on[d]))
     SAME(half);
     BOTH(VOLUME->real_spectrum(dev, n, half.on[d], 0.25, y.on[d]))
     SAME(y);
-    FREE(x, y, half);
+    BOTH(VOLUME->to_doubles(dev, n, x.on[d], wide.on[d]))
+    SAME_BITS(wide);
+    BOTH(VOLUME->from_doubles(dev, n, wide.on[d], y.on[d]))
+    SAME_BITS(y);
+    FREE(x, y, half, wide);
 }
 
 /* -- conjugate gradients -- */
@@ -320,12 +327,11 @@ static void makes_images(void **state)
 static void projects_and_updates(void **state)
 {
     (void)state;
-    const int64_t n = 5003, batch = 3;
-    pair half = reals(2 * n * batch, 1, -1, 1), mask = reals(n, 2, -.2, 1),
-         amplitude = zeros(REALS, n), density = reals(n * batch, 3, -1, 1),
-         support = reals(n * batch, 4, -.5, 1);
+    const int64_t grid = 18, n = half_count(grid), batch = 3;
+    pair half = reals(2 * n * batch, 1, -1, 1), amplitude = zeros(REALS, n),
+         density = reals(n * batch, 3, -1, 1), support = reals(n * batch, 4, -.5, 1);
     double errors[2][3], norms[2][3];
-    BOTH(PHASE->amplitudes(dev, n, half.on[d], mask.on[d], amplitude.on[d]))
+    BOTH(PHASE->amplitudes(dev, grid, 17, 1.5, 7, half.on[d], amplitude.on[d]))
     SAME(amplitude);
     BOTH(PHASE->modulus_error(dev, n, batch, amplitude.on[d], half.on[d], errors[d], norms[d]))
     check_values(batch, errors[CPU], errors[GPU], either(1e-5, 1e-10), __LINE__);
@@ -339,7 +345,56 @@ static void projects_and_updates(void **state)
     }
     BOTH(PHASE->squared_modulus(dev, n * batch, half.on[d]))
     SAME(half);
-    FREE(half, mask, amplitude, density, support);
+    FREE(half, amplitude, density, support);
+}
+
+static void starts_alike(void **state)
+{
+    (void)state;
+    for (int64_t n = 1001; n < 1005; n++) {
+        pair support = reals(n, 1, -1, 1), density = reals(n, 2, -1, 1);
+        BOTH(PHASE->random_start(dev, n, 7, (uint64_t)5 << 32, support.on[d], density.on[d]))
+        SAME_BITS(density);
+        FREE(support, density);
+    }
+}
+
+/* Grids that are one, two and three factors, and one too large to be done at once: whole phasings of
+   two starts by error reduction, whose steps are continuous. */
+static void phases_alike(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {9, 41, 81, 84, 125};
+    for (int i = 0; i < 5; i++) {
+        const int64_t n = sizes[i], n3 = n * n * n;
+        const phase_options options = {.precision = test.precision,
+                                       .size = n,
+                                       .starts = 2,
+                                       .radius = 0.3 * (double)n,
+                                       .step = PHASE_HIO,
+                                       .n_er = 2,
+                                       .n_hio = 0,
+                                       .beta = 0.9,
+                                       .blur = 1,
+                                       .threshold = -1};
+        pair target = reals(n3, 1, 0, 1), density = zeros(DOUBLES, 2 * n3);
+        double r_factors[2][2];
+        for (int d = CPU; d <= GPU; d++) {
+            phaser *p;
+            must(phaser_create(test.dev[d], &options, &p));
+            must(volume_kernels_of(test.dev[d], test.precision)
+                     ->symmetrise(test.dev[d], n, target.on[d]));
+            must(phaser_set_target(p, target.on[d], 1, 0.45 * (double)n));
+            for (int s = 0; s < 2; s++)
+                must(phaser_start_random(p, s, 1, (uint64_t)s));
+            must(phaser_run(p, 1));
+            must(phaser_get(p, density.on[d], r_factors[d]));
+            phaser_destroy(p);
+        }
+        SAME(density);
+        check_values(2, r_factors[CPU], r_factors[GPU], either(1e-4, 1e-9), __LINE__);
+        FREE(target, density);
+    }
 }
 
 /* Blurred values of the GPU's own would differ in a rounding and cut elsewhere: the same here. */
@@ -407,6 +462,8 @@ static int run_in(precision p)
         cmocka_unit_test(takes_steps),
         cmocka_unit_test(makes_images),
         cmocka_unit_test(projects_and_updates),
+        cmocka_unit_test(starts_alike),
+        cmocka_unit_test(phases_alike),
         cmocka_unit_test(cuts_supports),
         cmocka_unit_test(sums_have_the_same_bits_every_time),
         cmocka_unit_test(nothing_is_no_work),

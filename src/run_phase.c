@@ -1,0 +1,130 @@
+/* run_phase.c: the phasing of a run: starts dealt to ranks, one density from all of them. */
+#include "run_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status reserve_phaser(run *r, int64_t starts)
+{
+    const config *cfg = r->cfg;
+    const phase_options options = {.precision = r->precision,
+                                   .size = r->size,
+                                   .starts = starts,
+                                   .radius = cfg->grid.diameter / 2 / r->voxel,
+                                   .step = cfg->phase.method == CONFIG_PHASING_HIO ? PHASE_HIO
+                                                                                   : PHASE_RAAR,
+                                   .n_er = (int)cfg->phase.er,
+                                   .n_hio = (int)cfg->phase.hio,
+                                   .beta = cfg->phase.beta,
+                                   .blur = cfg->phase.shrinkwrap_sigma,
+                                   .threshold = cfg->phase.shrinkwrap_threshold};
+    if (r->phaser && r->phaser_starts == starts) return STATUS_OK;
+    phaser_destroy(r->phaser);
+    r->phaser_starts = starts;
+    return phaser_create(r->dev, &options, &r->phaser);
+}
+
+/* Room for all densities, and on rank 0 what averages them. */
+static status reserve_densities(run *r, int64_t starts)
+{
+    void *memory;
+    if (r->n_densities == starts) return STATUS_OK;
+    device_free(r->dev, r->densities);
+    averager_destroy(r->averager);
+    r->densities = NULL;
+    r->averager = NULL;
+    r->n_densities = 0;
+    TRY(device_alloc(r->dev, starts * volume(r) * (int64_t)sizeof *r->densities, &memory));
+    r->densities = memory;
+    if (comm_rank(r->comm) == 0) TRY(averager_create(r->dev, r->size, starts, &r->averager));
+    r->n_densities = starts;
+    return STATUS_OK;
+}
+
+/* This rank's starts, numbers first .. first+count-1, into densities and r_factors at those places. */
+static status phase_mine(run *r, int64_t first, int64_t count, int loops, uint64_t round,
+                         bool again, double *r_factors)
+{
+    if (count == 0) return STATUS_OK;
+    const double edge = (double)r->size / 2;
+    const double k_min = r->catalogue->radius[0] / r->s_max * edge - 0.5;
+    TRY(reserve_phaser(r, count));
+    TRY(phaser_set_target(r->phaser, r->merged, k_min, r->k_max));
+    for (int64_t s = 0; s < count; s++)
+        if (again && first + s == 0)
+            TRY(phaser_start_from(r->phaser, s, r->average));
+        else
+            TRY(phaser_start_random(r->phaser, s, r->seed, (round << 32) + (uint64_t)(first + s)));
+    TRY(phaser_run(r->phaser, loops));
+    return phaser_get(r->phaser, r->densities + first * volume(r), r_factors + first);
+}
+
+/* All densities to rank 0, their average to all. Collective. */
+static status average(run *r, const double *r_factors, average_report *report)
+{
+    status result = STATUS_OK;
+    for (int i = 0; i < comm_size(r->comm); i++)
+        r->share[i] *= volume(r);
+    stage_enter(&r->timer, STAGE_EXCHANGE);
+    TRY(comm_device_share(r->devices, r->densities, r->share, COMM_DOUBLE));
+    stage_enter(&r->timer, STAGE_PHASE);
+    if (comm_rank(r->comm) == 0)
+        result = averager_run(r->averager, 0.9, r_factors, r->densities, r->average, report);
+    TRY(comm_agree(r->comm, result));
+    TRY(comm_broadcast(r->comm, report, sizeof *report, COMM_BYTE, 0));
+    TRY(comm_device_broadcast(r->devices, r->average, volume(r), COMM_DOUBLE, 0));
+    return comm_agree(r->comm, device_to_host(r->dev, r->density, r->average,
+                                              volume(r) * (int64_t)sizeof *r->density));
+}
+
+status run_phase_starts(run *r, int64_t starts, int loops, uint64_t round, bool again,
+                        average_report *report, double *r_factor)
+{
+    const int64_t mine = run_deal(r, starts), count = r->share[comm_rank(r->comm)];
+    double *r_factors = malloc((size_t)starts * sizeof *r_factors);
+    status result =
+        r_factors ? reserve_densities(r, starts) : FAILED(STATUS_RESOURCE, "out of host memory");
+    if (result == STATUS_OK) result = phase_mine(r, mine, count, loops, round, again, r_factors);
+    TRY_OR(done, comm_agree(r->comm, result));
+    TRY_OR(done, comm_share(r->comm, r_factors, r->share, COMM_DOUBLE));
+    TRY_OR(done, average(r, r_factors, report));
+    *r_factor = r_factors[0];
+    for (int64_t s = 1; s < starts; s++)
+        *r_factor = fmin(*r_factor, r_factors[s]);
+done:
+    free(r_factors);
+    return result;
+}
+
+static status set_model(run *r)
+{
+    if (!r->phaser) TRY(reserve_phaser(r, 1));
+    return phaser_autocorrelation(r->phaser, r->average, r->model);
+}
+
+status run_set_model(run *r)
+{
+    r->has_model = true;
+    return comm_agree(r->comm, set_model(r));
+}
+
+status run_set_density(run *r, const double *density)
+{
+    const size_t size = (size_t)volume(r) * sizeof *r->density;
+    memcpy(r->density, density, size);
+    TRY(comm_agree(r->comm, device_from_host(r->dev, r->average, density, (int64_t)size)));
+    return run_set_model(r);
+}
+
+status run_phase_final(run *r, int64_t starts, int loops, average_report *report,
+                       run_record *record)
+{
+    *record = (run_record){0};
+    stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
+    stage_enter(&r->timer, STAGE_PHASE);
+    TRY(run_phase_starts(r, starts, loops, UINT32_MAX, false, report, &record->r_factor));
+    stage_enter(&r->timer, STAGE_NONE);
+    run_account(r, false, starts, loops, record);
+    return STATUS_OK;
+}
