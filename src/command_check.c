@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check_data.h"
+#include "check_file.h"
 #include "commands.h"
 #include "inputs.h"
 
@@ -106,7 +106,17 @@ static status check_config(const cli *c, const char *path)
     if (!*data || made_later)
         return settings.grid.diameter > 0 ? inputs_check_grid(&settings, s.s_corner) : STATUS_OK;
     printf("\n");
-    return check_data(settings.data.file, settings.data.dataset, &settings);
+    return check_run(&settings);
+}
+
+static status check_one_file(const cli *c, const char *path)
+{
+    static config settings;
+    TRY(config_load(NULL, c->n_sets, c->sets, &settings));
+    if (strlen(path) >= sizeof settings.data.file)
+        FAIL(STATUS_USAGE, "a path of %zu characters", strlen(path));
+    snprintf(settings.data.file, sizeof settings.data.file, "%s", path);
+    return check_file(&settings);
 }
 
 status command_check(const cli *c, comm *world)
@@ -115,10 +125,7 @@ status command_check(const cli *c, comm *world)
     for (int i = 0; i < c->n_arguments; i++) {
         const char *path = c->arguments[i];
         if (c->n_arguments > 1) printf("%s%s:\n", i ? "\n" : "", path);
-        if (check_data_is(path))
-            TRY(check_data(path, NULL, NULL));
-        else
-            TRY(check_config(c, path));
+        TRY(check_file_is(path) ? check_one_file(c, path) : check_config(c, path));
     }
     return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "check_data.h"
+#include "io_hdf5.h"
 #include "commands.h"
 #include "core/log.h"
 #include "dataset.h"
@@ -205,7 +205,7 @@ static status prepare(job *j)
 static status spare_other_files(const char *path)
 {
     struct stat about;
-    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && !check_data_is(path))
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && !h5_recognize(path))
         FAIL(STATUS_OUTPUT,
              "%s: exists and is no HDF5 file; choose another simulate.output, or remove it", path);
     return STATUS_OK;

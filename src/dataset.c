@@ -159,6 +159,13 @@ status photon_lists_check(const char *path, int64_t first, int64_t n_pixels, con
 
 /* ---- opening ---- */
 
+bool dataset_recognize(const char *path)
+{
+    for (int i = CONFIG_FORMAT_AUTO + 1; i < N_FORMATS; i++)
+        if (formats[i]->recognize(path)) return true;
+    return false;
+}
+
 static status choose_format(dataset *ds, int wanted)
 {
     struct stat info;

@@ -53,6 +53,9 @@ typedef struct dataset {
     void *source;            /* the format's own */
 } dataset;
 
+/* Whether the file's contents are of one of the formats. */
+bool dataset_recognize(const char *path);
+
 /* Opens a file and reads all but the images.  STATUS_INPUT names dataset or line, found and
    expected. */
 status dataset_open(const dataset_settings *settings, dataset **opened);

@@ -1,5 +1,6 @@
 #include "images.h"
 
+#include "blacklist.h"
 #include "io_hdf5.h"
 #include "mtip/match.h"
 
@@ -183,12 +184,20 @@ static double median_photons(const double *photons, int64_t count, double *sorte
     return n > 0 ? sorted[n / 2] : 0;
 }
 
-/* Images first .. first+count-1 of the file, sorted into usable, dark, bad and bright ones. */
+static bool is_unwanted(const catalogue *k, int64_t image)
+{
+    return k->unwanted && k->unwanted[image];
+}
+
+/* Images first .. first+count-1 of the file, sorted into unwanted, usable, dark, bad and bright
+   ones. */
 static void sort_images(catalogue *k, int64_t first, int64_t count, const double *photons,
                         double median)
 {
     for (int64_t i = 0; i < count; i++)
-        if (isnan(photons[i]))
+        if (is_unwanted(k, first + i))
+            k->n_unwanted++;
+        else if (isnan(photons[i]))
             k->n_bad++;
         else if (!(photons[i] > 0))
             k->n_dark++;
@@ -202,7 +211,7 @@ static status check_fractions(const config *cfg, const catalogue *k, const doubl
                               int64_t first, int64_t count)
 {
     int64_t worst = 0;
-    while (worst < count && !isnan(photons[worst]))
+    while (worst < count && (!isnan(photons[worst]) || is_unwanted(k, first + worst)))
         worst++;
     if (cfg->data.strict && k->n_bad > 0)
         FAIL(STATUS_INPUT,
@@ -292,6 +301,8 @@ static status open_file(const config *cfg, catalogue *k)
     const dataset_settings settings = dataset_settings_of(cfg);
     TRY(dataset_open(&settings, &k->file));
     TRY(apply_mask_file(cfg, k->file));
+    if (*cfg->data.blacklist)
+        TRY(blacklist_read(cfg->data.blacklist, k->file->n_images, &k->unwanted));
     return choose_pixels(k);
 }
 
@@ -314,6 +325,7 @@ void catalogue_destroy(catalogue *k)
 {
     if (!k) return;
     dataset_close(k->file);
+    free(k->unwanted);
     free(k->usable);
     free(k->pixel);
     free(k->s);

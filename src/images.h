@@ -16,6 +16,8 @@ typedef struct catalogue {
     bool scatter; /* rank 0 reads and sends */
     int64_t n_usable;
     int64_t *usable;    /* [n_usable] indices in the file */
+    uint8_t *unwanted;  /* [images of the file] 1 on the blacklist; NULL: there is none */
+    int64_t n_unwanted; /* images of it, left out */
     int64_t n_dark;     /* images without photons, left out */
     int64_t n_bad;      /* images with a NaN, infinite or negative pixel, left out */
     int64_t n_bright;   /* images with 1000 times the photons of the median one, left out */

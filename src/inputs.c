@@ -61,6 +61,8 @@ static status check_truth(const config *cfg, const catalogue *k)
 static void warn_of_data(const config *cfg, const catalogue *k)
 {
     const double slices = ceil(M_PI * cfg->grid.diameter * k->radius[k->n_pixels - 1]);
+    if (k->n_unwanted > 0)
+        log_info("%lld images on data.blacklist are left out", (long long)k->n_unwanted);
     if (k->n_bright > 0)
         log_warning("%lld images with more than 1000 times the photons of the median image are "
                     "left out",

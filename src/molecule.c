@@ -255,6 +255,11 @@ static status read_into(const char *path, const molecule_settings *settings, par
     return STATUS_OK;
 }
 
+bool molecule_recognize(const char *path)
+{
+    return cif_recognize(path) || xyz_recognize(path) || pdb_recognize(path);
+}
+
 status molecule_read(const char *path, const molecule_settings *settings, molecule **created)
 {
     *created = NULL;

@@ -14,6 +14,9 @@ typedef struct molecule_settings {
     int element;     /* of atoms in a file that names no elements; 0: none */
 } molecule_settings;
 
+/* Whether a file begins as PDB, mmCIF or XYZ files do. */
+bool molecule_recognize(const char *path);
+
 /* As the configuration has them; STATUS_CONFIG for an element that is none. */
 status molecule_settings_of(const config *c, molecule_settings *settings);
 

@@ -48,6 +48,8 @@ int element_of_symbol(const char *symbol, size_t length);
 /* Atomic number from the four columns of an atom's name; hetero: from a HETATM record. 0: unknown. */
 int element_of_name(const char name[4], const char *residue_name, bool hetero);
 
+/* Whether the first line is a record of a PDB file. */
+bool pdb_recognize(const char *path);
 status pdb_read(const char *path, parts *p);
 
 /* Whether the first line that is no comment starts a data block, as in mmCIF. */

@@ -231,3 +231,14 @@ status pdb_read(const char *path, parts *p)
     free(text);
     return result;
 }
+
+bool pdb_recognize(const char *path)
+{
+    static const char *const records[] = {"HEADER", "TITLE ", "COMPND", "REMARK", "CRYST1",
+                                          "MODEL ", "ATOM  ", "HETATM", "AUTHOR", "EXPDTA"};
+    char begin[8];
+    if (text_begin(path, begin, sizeof begin - 1) < 6) return false;
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        if (strncmp(begin, records[i], 6) == 0) return true;
+    return false;
+}

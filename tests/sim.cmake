@@ -13,3 +13,7 @@ add_test(NAME simulate_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_simul
   $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
 set_tests_properties(simulate_program PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+add_test(NAME formats_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_formats.sh
+  $<TARGET_FILE:mtip> ${CMAKE_SOURCE_DIR})
+set_tests_properties(formats_program PROPERTIES ENVIRONMENT
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
