@@ -23,13 +23,14 @@ int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_b
     return kind == DEVICE_CUDA && free_bytes > 0 ? free_bytes / 4 : 1000000000;
 }
 
-/* Of `starts` volumes phased at once: density, projection, support, half volume and its transform's
-   work space; on the host the densities and their average. */
+/* This rank's starts (density, projection, support, half volume, work space of its transform), and
+   the densities of all ranks and what averages them. */
 static void add_phasing(const config *cfg, precision p, int ranks, forecast *f)
 {
     const int64_t starts = cfg->phase.starts, grid = cube(fft_good_size(cfg->grid.size, false));
-    f->phasing = real_bytes(p, 5 * divide_up(starts, ranks) * grid + 8 * cube(cfg->grid.size));
-    f->host += (2 * starts + 8) * cube(cfg->grid.size) * (int64_t)sizeof(double);
+    const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
+    f->phasing = real_bytes(p, 5 * divide_up(starts, ranks) * grid) + (2 * starts + 8) * volume;
+    f->host += 8 * volume;
 }
 
 status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
