@@ -49,106 +49,90 @@ static __global__ void __launch_bounds__(128) insert_complex(const __grid_consta
     }
 }
 
-static __device__ complex_real mode_at(const gpu_modes &m, int64_t v, const int64_t k[3])
+typedef struct frequency {
+    int k[3];
+} frequency;
+
+static __device__ frequency minus(frequency of)
+{
+    return frequency{{-of.k[0], -of.k[1], -of.k[2]}};
+}
+
+static __device__ complex_real mode_at(const gpu_modes &m, int64_t v, frequency of)
 {
     complex_real r = {0, 0};
     int64_t at = v;
     for (int d = 2; d >= 0; d--) {
-        int64_t i = k[d] + m.modes[d] / 2;
+        int64_t i = of.k[d] + m.modes[d] / 2;
         if (i < 0 || i >= m.modes[d]) return r;
         at = at * m.modes[d] + i;
     }
     return ((const complex_real *)m.modes_of)[at];
 }
 
-/* The real path: the half-complex grid takes the Hermitian part, (f_k + conj f_-k) / 2. */
-static __global__ void __launch_bounds__(128) insert_real(const __grid_constant__ gpu_modes m)
+/* f times the Hermitian part of a vector's modes, (f_k + conj f_-k) / 2. */
+static __device__ complex_real hermitian_part(const gpu_modes &m, int64_t v, frequency of, real f)
 {
-    int64_t half = m.fine[0] / 2 + 1;
-    int64_t x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    complex_real a = mode_at(m, v, of), b = mode_at(m, v, minus(of));
+    return complex_real{f * (a.x + b.x) / 2, f * (a.y - b.y) / 2};
+}
+
+/* The real path: a grid takes the Hermitian part a of its vector, a half-complex one, or (PAIRED)
+   a + i b of two vectors. */
+template <bool PAIRED>
+static __global__ void __launch_bounds__(128) insert_hermitian(const __grid_constant__ gpu_modes m)
+{
+    int64_t width = PAIRED ? m.fine[0] : m.fine[0] / 2 + 1, row = blockIdx.y;
+    int64_t x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (x == 0 && row == 0) *m.counter = 0;
-    int64_t rows = m.fine[1] * m.fine[2] * m.batch;
-    if (x >= half) return;
+    int64_t rows = m.fine[1] * m.fine[2] * (PAIRED ? (m.batch + 1) / 2 : m.batch);
+    if (x >= width) return;
     for (; row < rows; row += gridDim.y) {
         int64_t at[3] = {x, row % m.fine[1], row / m.fine[1] % m.fine[2]};
-        int64_t v = row / (m.fine[1] * m.fine[2]), k[3], minus[3];
-        real f = (real)0.5;
-        bool inside = true;
+        int64_t v = row / (m.fine[1] * m.fine[2]) * (PAIRED ? 2 : 1);
+        frequency of;
+        real f = 1;
         for (int d = 0; d < 3; d++) {
-            k[d] = at[d] < m.fine[d] - at[d] ? at[d] : at[d] - m.fine[d];
-            minus[d] = -k[d];
-            int64_t size = k[d] < 0 ? -k[d] : k[d];
-            inside = inside && size <= m.modes[d] / 2;
-            if (inside) f *= m.factors[d][m.modes[d] / 2 - size];
+            of.k[d] = (int)(at[d] < m.fine[d] - at[d] ? at[d] : at[d] - m.fine[d]);
+            int size = abs(of.k[d]), most = (int)(m.modes[d] / 2);
+            f = size <= most ? f * m.factors[d][most - min(size, most)] : 0;
         }
         complex_real r = {0, 0};
-        if (inside) {
-            complex_real a = mode_at(m, v, k), b = mode_at(m, v, minus);
-            r.x = f * (a.x + b.x);
-            r.y = f * (a.y - b.y) * (real)m.sign;
+        if (f != 0) r = hermitian_part(m, v, of, f);
+        if (!PAIRED) r.y *= m.sign;
+        if (PAIRED && f != 0 && v + 1 < m.batch) {
+            complex_real b = hermitian_part(m, v + 1, of, f);
+            r.x -= b.y;
+            r.y += b.x;
         }
-        ((complex_real *)m.grid)[row * half + x] = r;
+        ((complex_real *)m.grid)[row * width + x] = r;
     }
 }
 
-/* Two real vectors as parts of a complex grid: each takes its Hermitian part, a + i b. */
-static __global__ void __launch_bounds__(128) insert_pairs(const __grid_constant__ gpu_modes m)
+/* A frequency's number in a grid whose rows are `width` long. */
+static __device__ complex_real grid_at(const gpu_modes &m, int64_t grid, frequency of,
+                                       int64_t width)
 {
-    int64_t x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (x == 0 && row == 0) *m.counter = 0;
-    int64_t rows = m.fine[1] * m.fine[2] * ((m.batch + 1) / 2);
-    if (x >= m.fine[0]) return;
-    for (; row < rows; row += gridDim.y) {
-        int64_t at[3] = {x, row % m.fine[1], row / m.fine[1] % m.fine[2]};
-        int64_t pair = row / (m.fine[1] * m.fine[2]), k[3], minus[3];
-        real f = (real)0.5;
-        bool inside = true;
-        for (int d = 0; d < 3; d++) {
-            k[d] = at[d] < m.fine[d] - at[d] ? at[d] : at[d] - m.fine[d];
-            minus[d] = -k[d];
-            int64_t size = k[d] < 0 ? -k[d] : k[d];
-            inside = inside && size <= m.modes[d] / 2;
-            if (inside) f *= m.factors[d][m.modes[d] / 2 - size];
-        }
-        complex_real r = {0, 0};
-        if (inside) {
-            complex_real a = mode_at(m, 2 * pair, k), b = mode_at(m, 2 * pair, minus);
-            r.x = f * (a.x + b.x);
-            r.y = f * (a.y - b.y);
-            if (2 * pair + 1 < m.batch) {
-                a = mode_at(m, 2 * pair + 1, k), b = mode_at(m, 2 * pair + 1, minus);
-                r.x -= f * (a.y - b.y);
-                r.y += f * (a.x + b.x);
-            }
-        }
-        ((complex_real *)m.grid)[row * m.fine[0] + x] = r;
-    }
+    int64_t at = grid;
+    for (int d = 2; d >= 0; d--)
+        at = at * (d ? m.fine[d] : width) + (of.k[d] < 0 ? of.k[d] + m.fine[d] : of.k[d]);
+    return ((const complex_real *)m.grid)[at];
 }
 
-/* The transforms of a pair's parts: (G(k) + conj G(-k)) / 2 and (G(k) - conj G(-k)) / 2i. */
-static __global__ void __launch_bounds__(128) extract_pairs(const __grid_constant__ gpu_modes m)
+/* A real vector's modes from those of its grid G, or from a pair's: (G(k) + conj G(-k)) / 2 and
+   (G(k) - conj G(-k)) / 2i. */
+static __device__ complex_real real_modes(const gpu_modes &m, int64_t v, frequency of)
 {
-    int64_t x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    int64_t rows = m.modes[1] * m.modes[2] * m.batch;
-    if (x >= m.modes[0]) return;
-    bool bad_points = *m.bad_points != 0;
-    for (; row < rows; row += gridDim.y) {
-        int64_t index[3] = {x, row % m.modes[1], row / m.modes[1] % m.modes[2]};
-        int64_t v = row / (m.modes[1] * m.modes[2]), at = v / 2, minus = v / 2;
-        real f = (real)0.5;
-        for (int d = 2; d >= 0; d--) {
-            int64_t k = index[d] - m.modes[d] / 2;
-            at = at * m.fine[d] + (k < 0 ? k + m.fine[d] : k);
-            minus = minus * m.fine[d] + (k > 0 ? m.fine[d] - k : -k);
-            f *= m.factors[d][index[d]];
-        }
-        complex_real g = ((const complex_real *)m.grid)[at];
-        complex_real h = ((const complex_real *)m.grid)[minus], r;
-        r.x = f * (v % 2 ? g.y + h.y : g.x + h.x);
-        r.y = f * (v % 2 ? h.x - g.x : g.y - h.y);
-        if (bad_points || m.bad[v]) r.x = r.y = (real)CUDART_NAN;
-        ((complex_real *)m.modes_of)[row * m.modes[0] + x] = r;
+    bool flip = of.k[0] < 0;
+    if (m.paired) {
+        complex_real g = grid_at(m, v / 2, of, m.fine[0]),
+                     h = grid_at(m, v / 2, minus(of), m.fine[0]);
+        if (v % 2) return complex_real{(g.y + h.y) / 2, (h.x - g.x) / 2};
+        return complex_real{(g.x + h.x) / 2, (g.y - h.y) / 2};
     }
+    complex_real r = grid_at(m, v, flip ? minus(of) : of, m.fine[0] / 2 + 1);
+    if (flip != (m.sign < 0)) r.y = -r.y;
+    return r;
 }
 
 static __global__ void __launch_bounds__(128) extract_modes(const __grid_constant__ gpu_modes m)
@@ -156,23 +140,16 @@ static __global__ void __launch_bounds__(128) extract_modes(const __grid_constan
     int64_t x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     int64_t rows = m.modes[1] * m.modes[2] * m.batch;
     if (x >= m.modes[0]) return;
-    int64_t kx = x - m.modes[0] / 2, width = m.real_path ? m.fine[0] / 2 + 1 : m.fine[0];
-    real fx = m.factors[0][x];
     bool bad_points = *m.bad_points != 0;
     for (; row < rows; row += gridDim.y) {
         int64_t y = row % m.modes[1], z = row / m.modes[1] % m.modes[2];
         int64_t v = row / (m.modes[1] * m.modes[2]);
-        int64_t k[3] = {kx, y - m.modes[1] / 2, z - m.modes[2] / 2};
-        bool flip = m.real_path && kx < 0;
-        for (int d = 0; d < 3; d++) {
-            if (flip) k[d] = -k[d];
-            if (k[d] < 0) k[d] += m.fine[d];
-        }
-        int64_t at = ((v * m.fine[2] + k[2]) * m.fine[1] + k[1]) * width + k[0];
-        complex_real r = ((const complex_real *)m.grid)[at];
-        real f = m.factors[1][y] * m.factors[2][z] * fx;
-        r.x *= f;
-        r.y *= flip != (m.real_path && m.sign < 0) ? -f : f;
+        frequency of = {
+            {(int)(x - m.modes[0] / 2), (int)(y - m.modes[1] / 2), (int)(z - m.modes[2] / 2)}};
+        complex_real r =
+            m.real_path || m.paired ? real_modes(m, v, of) : grid_at(m, v, of, m.fine[0]);
+        real f = m.factors[0][x] * m.factors[1][y] * m.factors[2][z];
+        r.x *= f, r.y *= f;
         if (bad_points || m.bad[v]) r.x = r.y = (real)CUDART_NAN;
         ((complex_real *)m.modes_of)[row * m.modes[0] + x] = r;
     }
@@ -188,11 +165,11 @@ extern "C" cudaError_t PRECISE(gpu_insert)(const gpu_modes *m, cudaStream_t stre
     int64_t rows = m->fine[1] * m->fine[2] * m->batch, planes = m->fine[2] * m->batch;
     if (m->paired) {
         rows = m->fine[1] * m->fine[2] * ((m->batch + 1) / 2);
-        insert_pairs<<<blocks_for(m->fine[0], rows), 128, 0, stream>>>(*m);
+        insert_hermitian<true><<<blocks_for(m->fine[0], rows), 128, 0, stream>>>(*m);
         return cudaGetLastError();
     }
     if (m->real_path) {
-        insert_real<<<blocks_for(m->fine[0] / 2 + 1, rows), 128, 0, stream>>>(*m);
+        insert_hermitian<false><<<blocks_for(m->fine[0] / 2 + 1, rows), 128, 0, stream>>>(*m);
         return cudaGetLastError();
     }
     dim3 threads(m->fine[0] > 64 || m->fine[1] == 1 ? 128 : 32, 1);
@@ -206,10 +183,6 @@ extern "C" cudaError_t PRECISE(gpu_insert)(const gpu_modes *m, cudaStream_t stre
 extern "C" cudaError_t PRECISE(gpu_extract)(const gpu_modes *m, cudaStream_t stream)
 {
     int64_t rows = m->modes[1] * m->modes[2] * m->batch;
-    dim3 blocks = blocks_for(m->modes[0], rows);
-    if (m->paired)
-        extract_pairs<<<blocks, 128, 0, stream>>>(*m);
-    else
-        extract_modes<<<blocks, 128, 0, stream>>>(*m);
+    extract_modes<<<blocks_for(m->modes[0], rows), 128, 0, stream>>>(*m);
     return cudaGetLastError();
 }
