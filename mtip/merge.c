@@ -91,7 +91,8 @@ static nufft_options plan_of(const merge_options *options)
                            .tolerance = options->tolerance,
                            .upsampling = options->upsampling,
                            .real = true,
-                           .batch = 2};
+                           .batch = 2,
+                           .deterministic = options->deterministic};
 }
 
 /* The FFTs of a GPU have work space of their own. */

@@ -19,13 +19,14 @@ typedef struct merger merger;
 
 typedef struct merge_options {
     precision precision;
-    int64_t size;      /* n */
-    double radius;     /* of the support sphere, voxels: the particle's largest diameter */
-    double tolerance;  /* of the NUFFT */
-    double upsampling; /* of the NUFFT; 0: its choice */
-    double lambda;     /* relative to the sum of weights */
-    int iterations;    /* of CG, at most */
-    double residual;   /* relative residual at which CG ends */
+    int64_t size;       /* n */
+    double radius;      /* of the support sphere, voxels: the particle's largest diameter */
+    double tolerance;   /* of the NUFFT */
+    double upsampling;  /* of the NUFFT; 0: its choice */
+    double lambda;      /* relative to the sum of weights */
+    int iterations;     /* of CG, at most */
+    double residual;    /* relative residual at which CG ends */
+    bool deterministic; /* of the NUFFT */
 } merge_options;
 
 typedef struct merge_report {

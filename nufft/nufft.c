@@ -160,7 +160,8 @@ static status prepare(nufft *plan, const nufft_options *o)
 }
 
 /* A GPU's plan has grids, their half volumes and as much work space, and slots for the points (twice
-   where they are sorted by parts, single precision); the CPU's has grids and sorted points. */
+   where they are sorted by parts, single precision), a deterministic one wider sums and what a stable
+   sort takes besides; the CPU's has grids and sorted points. */
 status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
                       const nufft_options *options, int64_t n, int64_t *bytes)
 {
@@ -174,6 +175,7 @@ status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
     const int64_t vectors = (options->batch ? options->batch : 1) * (options->real ? 1 : 2),
                   grids = vectors * s.fine[0] * s.fine[1] * s.fine[2] * size;
     *bytes = kind == DEVICE_CPU ? grids + n * (dim * size + 12) : 3 * grids + n * 32;
+    if (kind != DEVICE_CPU && options->deterministic) *bytes += 2 * grids + n * 24;
     return STATUS_OK;
 }
 
@@ -192,7 +194,8 @@ status nufft_create(const device *dev, int dim, const int64_t modes[], const nuf
                              .batch = options->batch ? options->batch : 1,
                              .sign = options->sign < 0 ? -1 : 1,
                              .real = options->real,
-                             .method = options->method};
+                             .method = options->method,
+                             .deterministic = options->deterministic};
     for (int d = 0; d < dim; d++)
         p->setup.modes[d] = modes[d];
     status result = prepare(p, options);

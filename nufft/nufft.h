@@ -32,7 +32,8 @@
    exceeds all earlier ones.
 
    A plan may be used by one thread at a time; different plans by different threads.  On the CPU the
-   result does not depend on the number of threads, bit for bit. */
+   result does not depend on the number of threads, bit for bit; on a GPU the adjoint's last digits
+   vary from run to run, unless options.deterministic. */
 #ifndef NUFFT_H
 #define NUFFT_H
 
@@ -60,6 +61,9 @@ typedef struct nufft_options {
     bool real;           /* real path */
     int batch;           /* vectors transformed together over the same points; 0 means 1 */
     nufft_method method; /* of a GPU; the CPU takes NUFFT_DEFAULT only */
+    /* On a GPU: the same bits in every run on the same kind, with any method but SM; takes more memory
+       and time (nufft/NOTES.md). */
+    bool deterministic;
 } nufft_options;
 
 /* What a plan decided, and what it keeps. */

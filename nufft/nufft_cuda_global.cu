@@ -62,7 +62,11 @@ static __global__ void __launch_bounds__(128) global_kernel(const __grid_constan
                         uint32_t cell = row + wrap(first[0] + x, a.g.nx);
                         real fx = f * weight[0][x];
                         if (SPREAD) {
-                            add_cell<REAL>(grid, cell, fx * value[0], fx * value[1]);
+                            real part[2] = {fx * value[0], fx * value[1]};
+                            if (a.exact)
+                                add_cell<REAL, true>(a, v, grid, cell, part[0], part[1]);
+                            else
+                                add_cell<REAL, false>(a, v, grid, cell, part[0], part[1]);
                         } else if (REAL) {
                             value[0] += fx * grid[cell];
                         } else {
@@ -155,7 +159,7 @@ static __global__ void __launch_bounds__(GPU_SM_THREADS)
             y -= z * side[1];
             uint32_t row = (uint32_t)((corner[2] + z) % a.g.nz) * a.g.ny + (corner[1] + y) % a.g.ny;
             uint32_t cell = row * a.g.nx + (corner[0] + x) % a.g.nx;
-            add_cell<REAL>(grid, cell, box[NC * i], box[NC * i + NC - 1]);
+            add_cell<REAL, false>(a, vector, grid, cell, box[NC * i], box[NC * i + NC - 1]);
         }
         __syncthreads();
     }

@@ -52,19 +52,6 @@ static __device__ __forceinline__ point point_of(const gpu_slot &slot)
     return p;
 }
 
-/* A slot as it stands in memory, by 128-bit words. */
-static __device__ __forceinline__ gpu_slot load_slot(const gpu_slot *from)
-{
-    gpu_slot slot;
-#ifdef MTIP_SINGLE
-    *(uint4 *)&slot = *(const uint4 *)from;
-#else
-    ((double2 *)&slot)[0] = ((const double2 *)from)[0];
-    ((double2 *)&slot)[1] = ((const double2 *)from)[1];
-#endif
-    return slot;
-}
-
 /* Where a cell number stands: offsets in the bin, column and y. */
 typedef struct spot {
     uint32_t bin;
@@ -113,10 +100,28 @@ static __device__ __forceinline__ void store_value(const gpu_task &a, int64_t ve
         ((real_pair *)a.values)[at] = real_pair{value[0], value[1]};
 }
 
-/* grid[cell] += value */
-template <bool REAL>
-static __device__ __forceinline__ void add_cell(real *grid, uint32_t cell, real re, real im)
+/* A number to the sums of a deterministic plan: see nufft_cuda_exact.cu. */
+static __device__ __forceinline__ void add_exactly(const gpu_task &a, int64_t vector, int64_t at,
+                                                   double value)
 {
+    double *to = a.exact + vector * a.grid_step + at;
+    double unit = a.rounding[2 * vector], high = (value + unit) - unit;
+    atomicAdd(to, high);
+    if (GPU_EXACT_WORDS < 2) return;
+    unit = a.rounding[2 * vector + 1];
+    atomicAdd(to + a.batch * a.grid_step, (value - high + unit) - unit);
+}
+
+/* grid[cell] += value; grid is the vector's. FIXED: to the sums of a deterministic plan instead. */
+template <bool REAL, bool FIXED>
+static __device__ __forceinline__ void add_cell(const gpu_task &a, int64_t vector, real *grid,
+                                                uint32_t cell, real re, real im)
+{
+    if (FIXED) {
+        add_exactly(a, vector, REAL ? cell : 2 * (int64_t)cell, re);
+        if (!REAL) add_exactly(a, vector, 2 * (int64_t)cell + 1, im);
+        return;
+    }
     if (REAL) {
         atomicAdd(grid + cell, re);
         return;

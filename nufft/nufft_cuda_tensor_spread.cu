@@ -6,9 +6,10 @@
 #endif
 
 /* Adds a lane's part of plane number `plane` of the window to the grid and clears it. */
-template <bool REAL>
-static __device__ __forceinline__ void retire(const gpu_task &a, double *grid, const group &at,
-                                              int plane, int lane, double (*sum)[4])
+template <bool REAL, bool FIXED>
+static __device__ __forceinline__ void retire(const gpu_task &a, int64_t vector, double *grid,
+                                              const group &at, int plane, int lane,
+                                              double (*sum)[4])
 {
     enum { TILES = REAL ? 2 : 4 };
     uint32_t nx = a.g.nx, nz = a.g.nz, step = (uint32_t)a.g.ny * nx;
@@ -18,16 +19,15 @@ static __device__ __forceinline__ void retire(const gpu_task &a, double *grid, c
     for (int n = 0; n < TILES; n++) {
         if (REAL) {
             uint32_t z = at.z0 + 8 * n + 2 * (lane & 3);
-            double *low = grid + (row + wrapped(z, nz) * step);
-            double *high = grid + (row + wrapped(z + 1, nz) * step);
-            atomicAdd(low + left, sum[n][0]);
-            atomicAdd(high + left, sum[n][1]);
-            atomicAdd(low + right, sum[n][2]);
-            atomicAdd(high + right, sum[n][3]);
+            uint32_t low = row + wrapped(z, nz) * step, high = row + wrapped(z + 1, nz) * step;
+            add_cell<true, FIXED>(a, vector, grid, low + left, sum[n][0], 0);
+            add_cell<true, FIXED>(a, vector, grid, high + left, sum[n][1], 0);
+            add_cell<true, FIXED>(a, vector, grid, low + right, sum[n][2], 0);
+            add_cell<true, FIXED>(a, vector, grid, high + right, sum[n][3], 0);
         } else {
             uint32_t first = row + wrapped(at.z0 + 4 * n + (lane & 3), nz) * step;
-            add_cell<false>(grid, first + left, sum[n][0], sum[n][1]);
-            add_cell<false>(grid, first + right, sum[n][2], sum[n][3]);
+            add_cell<false, FIXED>(a, vector, grid, first + left, sum[n][0], sum[n][1]);
+            add_cell<false, FIXED>(a, vector, grid, first + right, sum[n][2], sum[n][3]);
         }
         sum[n][0] = sum[n][1] = sum[n][2] = sum[n][3] = 0;
     }
@@ -47,7 +47,7 @@ template <bool REAL> static __device__ void mark_bad(const gpu_task &a, int64_t 
     }
 }
 
-template <int W, bool REAL, bool EXACT>
+template <int W, bool REAL, bool EXACT, bool FIXED>
 static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
     spread_tensor(const __grid_constant__ gpu_task a)
 {
@@ -106,7 +106,8 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
                                 int plane =
                                     plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, at_group.y);
                                 if (plane < keep)
-                                    retire<REAL>(a, grid, at_group, plane, lane, sum[i]);
+                                    retire<REAL, FIXED>(a, vector, grid, at_group, plane, lane,
+                                                        sum[i]);
                             }
                         }
                         at_group = g;
@@ -146,22 +147,27 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
         if (at_group.column >= 0)
 #pragma unroll
             for (int i = 0; i < HELD; i++)
-                retire<REAL>(a, grid, at_group,
-                             plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, at_group.y), lane,
-                             sum[i]);
+                retire<REAL, FIXED>(a, vector, grid, at_group,
+                                    plane_of<W>(i < FULL ? warp + 4 * i : 3 * FULL + i, at_group.y),
+                                    lane, sum[i]);
     }
 }
 
-template <int W, bool EXACT> static const void *pick(bool real_path)
+template <int W, bool EXACT, bool FIXED> static const void *pick(bool real_path)
 {
-    return real_path ? (const void *)spread_tensor<W, true, EXACT>
-                     : (const void *)spread_tensor<W, false, EXACT>;
+    return real_path ? (const void *)spread_tensor<W, true, EXACT, FIXED>
+                     : (const void *)spread_tensor<W, false, EXACT, FIXED>;
 }
 
-extern "C" const void *gpu_tensor_spread_kernel(int width, bool real_path)
+template <bool FIXED> static const void *choose(int width, bool real_path)
 {
     if (width < 4 || width > 16) return NULL;
-    if (width == 13) return pick<13, true>(real_path);
-    if (width <= 8) return pick<8, false>(real_path);
-    return width <= 12 ? pick<12, false>(real_path) : pick<16, false>(real_path);
+    if (width == 13) return pick<13, true, FIXED>(real_path);
+    if (width <= 8) return pick<8, false, FIXED>(real_path);
+    return width <= 12 ? pick<12, false, FIXED>(real_path) : pick<16, false, FIXED>(real_path);
+}
+
+extern "C" const void *gpu_tensor_spread_kernel(int width, bool real_path, bool deterministic)
+{
+    return deterministic ? choose<true>(width, real_path) : choose<false>(width, real_path);
 }

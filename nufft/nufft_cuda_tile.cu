@@ -11,9 +11,7 @@
    warp's shared memory as rows; then the warp takes the slots one by one. */
 #include "nufft/nufft_cuda_kernel.h"
 
-#ifndef TASK_MOST
-#define TASK_MOST 512 /* slots of a task: measured */
-#endif
+enum { TASK_MOST = 512 }; /* slots of a task: measured */
 
 template <int W> struct terms {
     enum { value = W <= 6 ? W + 2 : W <= 12 ? W + 1 : W };
@@ -190,10 +188,12 @@ static __device__ __forceinline__ void read_row(const real *from, int at_x, bool
 }
 
 /* Adds the first n planes of the window, from plane y on, to the grid and clears them. */
-template <int W, bool REAL, int NZ, int NC>
-static __device__ __forceinline__ void retire(const gpu_grid &g, real *grid, int y, int n,
-                                              const uint32_t cell[2], real sum[W][NZ][NC])
+template <int W, bool REAL, bool FIXED, int NZ, int NC>
+static __device__ __forceinline__ void retire(const gpu_task &a, int64_t vector, real *grid, int y,
+                                              int n, const uint32_t cell[2], real sum[W][NZ][NC])
 {
+    const gpu_grid &g = a.g;
+
     int y_mod = y % W;
     for (int i = 0; i < n; i++) {
         int plane = y + i;
@@ -203,8 +203,8 @@ static __device__ __forceinline__ void retire(const gpu_grid &g, real *grid, int
             if (r != y_mod) continue;
 #pragma unroll
             for (int k = 0; k < NZ; k++) {
-                add_cell<REAL>(grid, cell[k] + (uint32_t)plane * g.nx, sum[r][k][0],
-                               sum[r][k][NC - 1]);
+                add_cell<REAL, FIXED>(a, vector, grid, cell[k] + (uint32_t)plane * g.nx,
+                                      sum[r][k][0], sum[r][k][NC - 1]);
                 sum[r][k][0] = sum[r][k][NC - 1] = 0;
             }
         }
@@ -252,12 +252,7 @@ static __device__ __forceinline__ void fetch(const gpu_grid &g, const real *grid
     load_plane<REAL, NZ, NC>(g, grid, y + W < 2 * g.ny ? y + W : y, cell, ahead);
 }
 
-static __device__ __forceinline__ int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-template <int W, int DIM, bool REAL, bool EXACT>
+template <int W, int DIM, bool REAL, bool EXACT, bool FIXED>
 static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     spread_tile(const __grid_constant__ gpu_task a)
 {
@@ -309,8 +304,9 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                 if (over || heads >> i & 1) {
                     int new_column = over ? -1 : __shfl_sync(ALL_LANES, s.column, i & 31);
                     int new_y = __shfl_sync(ALL_LANES, s.y, i & 31);
-                    int steps = new_column == column ? smaller(new_y - y, W) : W;
-                    if (column >= 0) retire<W, REAL, NZ, NC>(a.g, grid, y, steps, cell, sum);
+                    int steps = new_column == column ? min(new_y - y, W) : W;
+                    if (column >= 0)
+                        retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, steps, cell, sum);
                     if (over) break;
                     if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
                     column = new_column;
@@ -390,7 +386,7 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                     if (heads >> i & 1) {
                         int new_column = __shfl_sync(ALL_LANES, s.column, i);
                         int new_y = __shfl_sync(ALL_LANES, s.y, i);
-                        int steps = new_column == column ? smaller(new_y - y, W) : W;
+                        int steps = new_column == column ? min(new_y - y, W) : W;
                         if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
                         fetch<W, REAL, NZ, NC>(a.g, grid, new_y, steps, cell,
                                                new_column == column ? y + W : -1, ahead, hold);
@@ -398,7 +394,7 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                         y = new_y;
                     }
                     uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
-                    int stop = smaller(later ? __ffs(later) - 1 : n, n);
+                    int stop = min(later ? __ffs(later) - 1 : n, n);
                     const real *from = mine + i * R::SIZE;
                     real *to = part + (i % HALF) * LINE + lane % L::X * NC;
 #pragma unroll 2
@@ -462,37 +458,42 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     }
 }
 
-template <int W, int DIM, bool REAL> static const void *pick(bool spread)
+template <int W, int DIM, bool REAL, bool FIXED> static const void *pick(bool spread)
 {
     enum { EXACT = W > 4 && W <= 8 };
-    if (spread) return (const void *)spread_tile<W, DIM, REAL, EXACT>;
+    if (spread) return (const void *)spread_tile<W, DIM, REAL, EXACT, FIXED>;
     return (const void *)interpolate_tile<W, DIM, REAL, EXACT>;
 }
 
-template <bool REAL> static const void *choose(int dim, int width, bool spread)
+template <bool REAL, bool FIXED> static const void *choose(int dim, int width, bool spread)
 {
     if (dim == 3) {
-        if (width <= 4) return pick<4, 3, REAL>(spread);
-        if (width == 5) return pick<5, 3, REAL>(spread);
-        if (width == 6) return pick<6, 3, REAL>(spread);
-        if (width == 7) return pick<7, 3, REAL>(spread);
-        if (width == 8) return pick<8, 3, REAL>(spread);
+        if (width <= 4) return pick<4, 3, REAL, FIXED>(spread);
+        if (width == 5) return pick<5, 3, REAL, FIXED>(spread);
+        if (width == 6) return pick<6, 3, REAL, FIXED>(spread);
+        if (width == 7) return pick<7, 3, REAL, FIXED>(spread);
+        if (width == 8) return pick<8, 3, REAL, FIXED>(spread);
         return NULL;
     }
     if (dim != 2) return NULL;
-    if (width <= 4) return pick<4, 2, REAL>(spread);
-    if (width == 5) return pick<5, 2, REAL>(spread);
-    if (width == 6) return pick<6, 2, REAL>(spread);
-    if (width == 7) return pick<7, 2, REAL>(spread);
-    if (width == 8) return pick<8, 2, REAL>(spread);
+    if (width <= 4) return pick<4, 2, REAL, FIXED>(spread);
+    if (width == 5) return pick<5, 2, REAL, FIXED>(spread);
+    if (width == 6) return pick<6, 2, REAL, FIXED>(spread);
+    if (width == 7) return pick<7, 2, REAL, FIXED>(spread);
+    if (width == 8) return pick<8, 2, REAL, FIXED>(spread);
 #ifndef MTIP_SINGLE
-    if (width <= 12) return pick<12, 2, REAL>(spread);
-    if (width <= 16) return pick<16, 2, REAL>(spread);
+    if (width <= 12) return pick<12, 2, REAL, FIXED>(spread);
+    if (width <= 16) return pick<16, 2, REAL, FIXED>(spread);
 #endif
     return NULL;
 }
 
-extern "C" const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread)
+extern "C" const void *PRECISE(gpu_tile_kernel)(int dim, int width, bool real_path, bool spread,
+                                                bool deterministic)
 {
-    return real_path ? choose<true>(dim, width, spread) : choose<false>(dim, width, spread);
+    if (deterministic)
+        return real_path ? choose<true, true>(dim, width, spread)
+                         : choose<false, true>(dim, width, spread);
+    return real_path ? choose<true, false>(dim, width, spread)
+                     : choose<false, false>(dim, width, spread);
 }

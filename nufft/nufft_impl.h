@@ -17,6 +17,7 @@ typedef struct nufft_setup {
     int sign; /* +1 or -1 */
     bool real;
     nufft_method method;
+    bool deterministic;
     window window;
     /* Host memory, owned by the plan: factors[d][|k|] deconvolves mode k of dimension d. */
     const double *factors[3];

@@ -22,7 +22,8 @@ merge_options run_merge_options(const config *cfg, double voxel)
                            .upsampling = cfg->nufft.upsampling,
                            .lambda = cfg->merge.lambda,
                            .iterations = (int)cfg->merge.iterations,
-                           .residual = cfg->merge.tolerance};
+                           .residual = cfg->merge.tolerance,
+                           .deterministic = cfg->run.deterministic};
 }
 
 match_options run_match_options(const config *cfg, int64_t score_bytes, int64_t n_images,

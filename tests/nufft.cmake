@@ -18,8 +18,19 @@ target_link_libraries(test_nufft_cuda PRIVATE nufft_suite)
 add_test(NAME nufft_cuda COMMAND test_nufft_cuda)
 set_tests_properties(nufft_cuda PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77)
 
+if(MTIP_CUDA)
+  add_executable(test_nufft_graph test_nufft_graph.c)
+  target_link_libraries(test_nufft_graph PRIVATE nufft_suite CUDA::cudart)
+  add_test(NAME nufft_graph COMMAND test_nufft_graph)
+  set_tests_properties(nufft_graph PROPERTIES LABELS gpu TIMEOUT 120 SKIP_RETURN_CODE 77)
+endif()
 add_executable(sanitize_nufft_cuda sanitize_nufft_cuda.c)
 target_link_libraries(sanitize_nufft_cuda PRIVATE nufft core mtip_flags)
+if(MTIP_CUDA) # sorts by parts from few points on: this file goes before the library's
+  target_sources(sanitize_nufft_cuda PRIVATE ${CMAKE_SOURCE_DIR}/nufft/nufft_cuda_slots.c)
+  target_compile_definitions(sanitize_nufft_cuda PRIVATE MTIP_SINGLE GPU_PART_FROM=500)
+  target_link_libraries(sanitize_nufft_cuda PRIVATE CUDA::cudart)
+endif()
 
 # `mtip bench nufft` where there is no mtip.
 if(MTIP_ONLY_NUFFT)

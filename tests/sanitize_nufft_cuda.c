@@ -6,9 +6,9 @@
 
 #include "nufft/nufft.h"
 
-static int run(const device *dev, int dim, int64_t n, const nufft_options *o)
+static int run(const device *dev, int dim, int64_t side, int64_t n, const nufft_options *o)
 {
-    const int64_t modes[3] = {9, dim > 1 ? 7 : 1, dim > 2 ? 8 : 1};
+    const int64_t modes[3] = {side, dim > 1 ? side - 2 : 1, dim > 2 ? side - 1 : 1};
     int64_t size = (int64_t)real_size(o->precision), m = modes[0] * modes[1] * modes[2] * o->batch;
     int64_t numbers = 3 * n + 2 * n * o->batch + 2 * m;
     char *host = malloc((size_t)(numbers * size));
@@ -50,17 +50,20 @@ int main(void)
     const double tolerance[2][5] = {{1e-2, 1e-4, 1e-5, 1e-6, 1e-7},
                                     {1e-3, 1e-6, 1e-9, 1e-12, 1e-13}};
     int failed = 0;
-    for (int p = 0; p < 2; p++)
-        for (int k = 0; k < 5; k++)
-            for (int dim = 1; dim <= 3; dim++)
-                for (int path = 0; path < 2; path++) {
-                    nufft_options o = {.precision = p ? PRECISION_DOUBLE : PRECISION_SINGLE,
-                                       .tolerance = tolerance[p][k],
-                                       .real = path,
-                                       .batch = 1 + (k + path) % 2,
-                                       .method = k == 1 ? NUFFT_GM : NUFFT_DEFAULT};
-                    failed += run(dev, dim, 700, &o);
-                }
+    for (int i = 0; i < 120; i++) {
+        int p = i % 2, k = i / 2 % 5, dim = i / 10 % 3 + 1, path = i / 30 % 2;
+        nufft_options o = {.precision = p ? PRECISION_DOUBLE : PRECISION_SINGLE,
+                           .tolerance = tolerance[p][k],
+                           .real = path,
+                           .batch = 1 + (k + path) % 2,
+                           .deterministic = i >= 60};
+        failed += run(dev, dim, 9, 700, &o);
+        o.method = k % 2 ? NUFFT_GM : dim > 1 && i < 60 ? NUFFT_SM : NUFFT_GM_SORT;
+        if (k < 3) failed += run(dev, dim, 9, 700, &o);
+    }
+    /* Sorting by parts, which this program does from few points on: light, heavy, many parts. */
+    nufft_options o = {.precision = PRECISION_SINGLE, .tolerance = 1e-4, .batch = 1};
+    failed += run(dev, 2, 30, 9000, &o) + run(dev, 3, 9, 12000, &o) + run(dev, 3, 60, 15000, &o);
     device_destroy(dev);
     return failed ? 1 : 0;
 }

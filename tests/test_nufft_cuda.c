@@ -103,6 +103,62 @@ static void pairs_of_real_vectors_stay_apart(void **state)
         nufft_destroy(plan);
         case_data_free(&d);
     }
+    nufft_case large = {
+        3, /* transforms of the planes that matter only, +-N/2 among them */
+        {80, 64, 80},
+        30,
+        POINTS_RANDOM,
+        {.precision = PRECISION_DOUBLE, .tolerance = 1e-11, .real = true, .batch = 2}};
+    case_check(dev, &large, 1e-11);
+}
+
+/* The same plan again, its points set again, and another plan: all give the same bits. */
+static void check_bits(const device *dev, const nufft_case *c)
+{
+    case_data d;
+    case_data_make(c, 11, &d);
+    size_t bytes = sizeof(double) * 2 * (size_t)(d.n_modes * d.batch);
+    nufft *plans[2] = {case_plan(dev, c), case_plan(dev, c)};
+    double *first = NULL;
+    for (int i = 0; i < 6; i++) {
+        if (i % 2 == 0) case_set_points(dev, c, &d, plans[i / 3]);
+        if (i == 3) case_set_points(dev, c, &d, plans[1]);
+        double *again = case_adjoint(dev, c, &d, plans[i / 3]);
+        if (first && memcmp(first, again, bytes) != 0)
+            fail_msg("%dD, tolerance %g, points of kind %d: other bits in run %d", c->dim,
+                     c->options.tolerance, (int)c->points, i);
+        if (first) free(again);
+        if (!first) first = again;
+    }
+    free(first);
+    nufft_destroy(plans[0]), nufft_destroy(plans[1]);
+    case_data_free(&d);
+}
+
+static void a_deterministic_plan_gives_the_same_bits(void **state)
+{
+    const device *dev = device_of(state);
+    const case_points kinds[] = {POINTS_RANDOM, POINTS_EWALD, POINTS_CELL};
+    for (int k = 0; k < 24; k++) {
+        bool is_double = k % 2;
+        double tolerance = is_double ? (k % 4 == 1 ? 1e-12 : 1e-6) : (k % 4 ? 1e-4 : 1e-6);
+        nufft_case c = {k / 8 + 1,
+                        {k < 8 ? 5000 : 60, 50, 40},
+                        100000,
+                        kinds[k % 3],
+                        {.precision = is_double ? PRECISION_DOUBLE : PRECISION_SINGLE,
+                         .tolerance = tolerance,
+                         .real = k / 2 % 2,
+                         .batch = 1 + k / 4 % 2,
+                         .deterministic = true}};
+        check_bits(dev, &c);
+        c.n_points = 400;
+        c.modes[0] = c.modes[1] = c.modes[2] = 20;
+        case_check(dev, &c, (c.points == POINTS_CELL ? 2 : 1) * tolerance);
+        c.options.method = k % 3 ? NUFFT_GM : NUFFT_GM_SORT;
+        c.n_points = 20000;
+        check_bits(dev, &c);
+    }
 }
 
 /* So many points are sorted in another way: the result is that of points left as they are. */
@@ -226,9 +282,13 @@ int main(void)
     const device *behind = dev;
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_prestate(function, &behind)
-        TEST(every_method_reaches_the_tolerance),      TEST(every_width_of_the_3d_kernels_is_right),
-        TEST(pairs_of_real_vectors_stay_apart),        TEST(sorts_many_points_as_well_as_few),
-        TEST(a_thousand_plans_leave_no_memory_behind), TEST(says_what_is_wrong_with_the_device),
+        TEST(every_method_reaches_the_tolerance),
+        TEST(every_width_of_the_3d_kernels_is_right),
+        TEST(a_deterministic_plan_gives_the_same_bits),
+        TEST(pairs_of_real_vectors_stay_apart),
+        TEST(sorts_many_points_as_well_as_few),
+        TEST(a_thousand_plans_leave_no_memory_behind),
+        TEST(says_what_is_wrong_with_the_device),
         TEST(two_devices_run_in_two_threads),
 #undef TEST
     };

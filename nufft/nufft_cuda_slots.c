@@ -1,0 +1,103 @@
+/* nufft_cuda_slots.c: the points of a plan on a GPU: memory, and the choice of a sort. */
+#include "nufft/nufft_cuda_state.h"
+
+#ifndef GPU_PART_FROM
+#define GPU_PART_FROM 4e6 /* points: measured, nufft/NOTES.md */
+#endif
+
+/* Points that are parted before they are sorted: a second array of slots. */
+static bool wants_parts(const gpu *g, int64_t n)
+{
+    return g->may_part && (double)n >= GPU_PART_FROM;
+}
+
+static void *piece(char *memory, int64_t *at, int64_t bytes)
+{
+    void *result = memory && bytes ? memory + *at : NULL;
+    *at += gpu_rounded(bytes);
+    return result;
+}
+
+static int64_t slots_for(const gpu_grid *g, int64_t n)
+{
+    return n + (n < g->n_bins ? n : g->n_bins) * (g->pad - 1); /* empty ones at the bins' ends */
+}
+
+/* Shares out memory (NULL: none yet) for n points; returns the bytes it takes. */
+static int64_t lay_out(gpu *g, int64_t n, char *memory)
+{
+    gpu_points *p = &g->points;
+    const gpu_grid *grid = &g->task.g;
+    int64_t size = (int64_t)sizeof(gpu_slot), at = 0, blocks = n < grid->n_bins ? n : grid->n_bins;
+    int64_t pairs = p->stable ? 4 * n : 0;
+    p->slots = piece(memory, &at, slots_for(grid, n) * size);
+    g->parted = piece(memory, &at, wants_parts(g, n) ? n * size : 0);
+    p->firsts = piece(memory, &at, grid->block_y ? 4 * (n / GPU_SM_POINTS + blocks) : 0);
+    for (int i = 0; i < 2; i++) {
+        p->pairs.keys[i] = piece(memory, &at, pairs);
+        p->pairs.values[i] = piece(memory, &at, pairs);
+    }
+    p->heads = piece(memory, &at, p->stable ? 4 * grid->n_bins : 0);
+    p->pairs.scratch = piece(memory, &at, (int64_t)p->pairs.scratch_bytes);
+    return at;
+}
+
+static status reserve(gpu *g, int64_t n)
+{
+    if (slots_for(&g->task.g, n) > INT32_MAX - 64)
+        FAIL(STATUS_RESOURCE, "%lld points are above the 2^31 slots of a GPU's plan", (long long)n);
+    if (n <= g->capacity && g->slot_memory) return STATUS_OK;
+    device_free(g->dev, g->slot_memory);
+    g->slot_memory = NULL;
+    g->capacity = g->slot_bytes = 0;
+    if (g->points.stable) CUDA_TRY(gpu_sort_pairs_scratch(n, &g->points.pairs.scratch_bytes));
+    int64_t bytes = lay_out(g, n, NULL);
+    TRY(device_alloc(g->dev, bytes, &g->slot_memory));
+    (void)lay_out(g, n, g->slot_memory);
+    g->slot_bytes = bytes;
+    g->capacity = n;
+    g->task.slots = g->points.slots;
+    g->task.firsts = g->points.firsts;
+    return STATUS_OK;
+}
+
+static int64_t parts_of(int64_t bins, int shift)
+{
+    return ((bins - 1) >> shift) + 1;
+}
+
+/* As many bins to a part as leave its block room for more points than there are on average. */
+static void choose_parts(gpu *g, int64_t n)
+{
+    enum { POINTS = 9500 };
+    int64_t bins = g->task.g.n_bins;
+    int shift = 0;
+    while (parts_of(bins, shift) > GPU_PARTS ||
+           (2 << shift <= GPU_PART_BINS && n / parts_of(bins, shift + 1) < POINTS))
+        shift++;
+    g->points.part_shift = shift;
+    g->points.n_parts = (int)parts_of(bins, shift);
+}
+
+static status sort(gpu *g, int64_t n, const void *const coordinates[])
+{
+    g->points.n = n;
+    g->points.parted = wants_parts(g, n) ? g->parted : NULL;
+    if (g->points.parted) choose_parts(g, n);
+    for (int d = 0; d < 3; d++)
+        g->points.x[d] = d < g->task.g.dim ? coordinates[d] : NULL;
+    CUDA_TRY(PRECISE(gpu_sort)(&g->points, g->stream));
+    g->n_points = g->task.n_points = n;
+    return STATUS_OK;
+}
+
+status PRECISE(gpu_set_points)(void *state, int64_t n, const void *const coordinates[])
+{
+    gpu *g = state;
+    int before;
+    TRY(cuda_enter(g->ordinal, &before));
+    status result = reserve(g, n);
+    if (result == STATUS_OK) result = sort(g, n, coordinates);
+    cuda_leave(g->ordinal, before);
+    return result;
+}
