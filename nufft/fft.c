@@ -24,24 +24,39 @@ static status check(const fft_problem *p)
     return STATUS_OK;
 }
 
-status fft_create(const device *dev, precision p, fft_kind kind, int dim, const int64_t size[],
-                  int64_t batch, bool in_place, fft **plan)
+static status create(const device *dev, const fft_problem *problem, fft **plan)
 {
     *plan = NULL;
-    fft_problem problem = {p, kind, dim, {1, 1, 1}, batch, in_place};
-    for (int d = 0; d < dim && d < 3; d++)
-        problem.size[d] = size[d];
-    TRY(check(&problem));
+    TRY(check(problem));
     fft *made = calloc(1, sizeof *made);
     if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
     made->table = device_kind_of(dev) == DEVICE_CPU ? &fft_table_cpu : &fft_table_cuda;
-    status result = made->table->create(dev, &problem, &made->state);
+    status result = made->table->create(dev, problem, &made->state);
     if (result != STATUS_OK) {
         fft_destroy(made);
         return result;
     }
     *plan = made;
     return STATUS_OK;
+}
+
+status fft_create(const device *dev, precision p, fft_kind kind, int dim, const int64_t size[],
+                  int64_t batch, bool in_place, fft **plan)
+{
+    fft_problem problem = {p, kind, dim, {1, 1, 1}, batch, in_place, 0, false};
+    for (int d = 0; d < dim && d < 3; d++)
+        problem.size[d] = size[d];
+    return create(dev, &problem, plan);
+}
+
+status fft_create_central(const device *dev, precision p, fft_kind kind, const int64_t size[3],
+                          int64_t batch, int64_t modes, bool of_input, fft **plan)
+{
+    const fft_problem problem = {p,     kind, 3,     {size[0], size[1], size[2]},
+                                 batch, true, modes, of_input};
+    if (modes < 1 || modes >= size[2])
+        FAIL(STATUS_INVALID, "%lld of %lld planes matter", (long long)modes, (long long)size[2]);
+    return create(dev, &problem, plan);
 }
 
 status fft_run(const fft *plan, void *in, void *out)

@@ -28,6 +28,12 @@ int64_t fft_bytes(const fft *plan);
 /* Accepts NULL. */
 void fft_destroy(fft *plan);
 
+/* As fft_create for a complex transform in 3D, in place, of which only the planes of frequencies up to
+   modes / 2 in z, either sign, matter: of the output, or (of_input) of an input that is zero elsewhere.
+   What the other planes of the output hold is not said. */
+status fft_create_central(const device *dev, precision p, fft_kind kind, const int64_t size[3],
+                          int64_t batch, int64_t modes, bool of_input, fft **plan);
+
 /* The smallest size >= n that is a product of 2, 3, 5 and 7 (even if asked). */
 int64_t fft_good_size(int64_t n, bool even);
 

@@ -11,6 +11,8 @@ typedef struct fft_problem {
     int64_t size[3]; /* 1 beyond dim */
     int64_t batch;
     bool in_place;
+    int64_t modes; /* of fft_create_central; 0: all planes matter */
+    bool of_input;
 } fft_problem;
 
 typedef struct fft_table {

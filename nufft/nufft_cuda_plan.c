@@ -215,13 +215,25 @@ static status make_factors(gpu *g, const nufft_setup *s)
 
 static status make_transforms(gpu *g, const nufft_setup *s)
 {
-    fft_kind adjoint = s->sign > 0 ? FFT_FORWARD : FFT_BACKWARD;
-    fft_kind forward = s->sign > 0 ? FFT_BACKWARD : FFT_FORWARD;
-    if (g->real_path) adjoint = FFT_REAL_FORWARD, forward = FFT_REAL_BACKWARD;
-    TRY(fft_create(s->dev, REAL_PRECISION, adjoint, s->dim, s->fine, g->batch, !g->real_path,
-                   &g->adjoint));
-    return fft_create(s->dev, REAL_PRECISION, forward, s->dim, s->fine, g->batch, !g->real_path,
-                      &g->forward);
+    const fft_kind kinds[2] = {FFT_FORWARD, FFT_BACKWARD}; /* of the adjoint with sign 1, -1 */
+    fft_kind adjoint = kinds[s->sign < 0], forward = kinds[s->sign > 0];
+    if (g->real_path) {
+        TRY(fft_create(s->dev, REAL_PRECISION, FFT_REAL_FORWARD, s->dim, s->fine, g->batch, false,
+                       &g->adjoint));
+        return fft_create(s->dev, REAL_PRECISION, FFT_REAL_BACKWARD, s->dim, s->fine, g->batch,
+                          false, &g->forward);
+    }
+    if (s->dim < 3) {
+        TRY(fft_create(s->dev, REAL_PRECISION, adjoint, s->dim, s->fine, g->batch, true,
+                       &g->adjoint));
+        return fft_create(s->dev, REAL_PRECISION, forward, s->dim, s->fine, g->batch, true,
+                          &g->forward);
+    }
+    int64_t modes = s->modes[2];
+    TRY(fft_create_central(s->dev, REAL_PRECISION, adjoint, s->fine, g->batch, modes, false,
+                           &g->adjoint));
+    return fft_create_central(s->dev, REAL_PRECISION, forward, s->fine, g->batch, modes, true,
+                              &g->forward);
 }
 
 static void take_setup(gpu *g, const nufft_setup *s)
