@@ -85,7 +85,6 @@ void comm_device_destroy(comm_device *d)
 {
     if (!d) return;
     comm_nccl_destroy(d->nccl);
-    if (d->piece[0]) (void)device_synchronize(d->dev); /* it may be copying from them */
     for (int i = 0; i < 2; i++)
         device_free_host(d->dev, d->piece[i]);
     free(d->parts);
@@ -156,8 +155,8 @@ static status fetch(comm_device *d, const comm_part *p, int64_t first, int slot,
                                 (left < n ? left : n) * size);
 }
 
-/* While MPI has one piece the next is on its way to the host.  A rank whose copies fail goes on
-   exchanging, so that none is left waiting; they agree at the end. */
+/* While MPI has one piece the next is on its way to the host; at the end none is.  A rank whose copies
+   fail goes on exchanging, so that none is left waiting; they agree afterwards. */
 static status run_staged(comm_device *d, const comm_part *p, comm_type type)
 {
     const int64_t size = comm_type_size(type), n_piece = d->piece_bytes / size;
@@ -171,7 +170,7 @@ static status run_staged(comm_device *d, const comm_part *p, comm_type type)
         if (mine == STATUS_OK && receives(d, p))
             mine = device_from_host(d->dev, (char *)p->to + first * size, d->piece[slot], n * size);
     }
-    return mine;
+    return mine == STATUS_OK ? device_synchronize(d->dev) : mine;
 }
 
 static status run_parts(comm_device *d, int n_parts, comm_type type)

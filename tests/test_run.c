@@ -1,6 +1,6 @@
 /* One generation on the same input, on any number of ranks:
 
-       test_run DATA single|double FILE [cpu|cuda]
+       test_run DATA single|double FILE cpu|cuda TOLERANCE
 
    Without FILE it is written; with it, scores, fluences, the merged autocorrelation and the density
    after one step of error reduction must agree with what it holds.  (A step of HIO jumps where the
@@ -121,9 +121,9 @@ int main(int argc, char **argv)
     int64_t n = 0;
     int failed = 0;
     status result = comm_start(&argc, &argv, &world);
-    if (argc < 4) return 2;
+    if (argc != 6) return 2;
     settings(argv[1], argv[2]);
-    const bool gpu = argc > 4 && strcmp(argv[4], "cuda") == 0;
+    const bool gpu = strcmp(argv[4], "cuda") == 0;
     cfg.parallel.backend = gpu ? CONFIG_BACKEND_CUDA : CONFIG_BACKEND_CPU;
     if (result == STATUS_OK) result = devices_choose(&cfg, world, 1, &dev);
     if (result == STATUS_OK) result = generation(dev, world, &n, &results);
@@ -131,8 +131,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", status_message());
         comm_abort(world, 1);
     }
-    if (results && comm_rank(world) == 0)
-        failed = check(results, n, argv[3], strcmp(argv[2], "single") == 0 ? 1e-5 : 1e-10);
+    if (results && comm_rank(world) == 0) failed = check(results, n, argv[3], atof(argv[5]));
     free(results);
     device_destroy(dev);
     comm_finish(world);

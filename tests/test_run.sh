@@ -17,11 +17,22 @@ simulate: {images: 150, photons_per_image: 2e3, output: $work/d.h5}
 EOF
 "$mtip" -q simulate "$work/c.yaml"
 failed=0
+# go RANKS DEVICE FILE TOLERANCE: writes the file, or compares with it.
+go() {
+  echo "$precision precision, $1 ranks, $2, $3"
+  mpi "$1" "$test_run" "$work/d.h5" $precision "$work/$precision.$3" "$2" "$4" || failed=1
+}
 for precision in single double; do
-  mpi 1 "$test_run" "$work/d.h5" $precision "$work/$precision" cpu
-  for ranks in 1 2 3 4; do
-    echo "$precision precision, $ranks ranks, $device"
-    mpi "$ranks" "$test_run" "$work/d.h5" $precision "$work/$precision" "$device" || failed=1
+  # In single precision the solve amplifies rounding: on a CPU it is 1.1e-4 from double precision.
+  case $precision in
+  single) strict=1e-5 across=5e-4 ;;
+  double) strict=1e-10 across=1e-10 ;;
+  esac
+  go 1 cpu cpu $strict
+  [ "$device" = cpu ] || go 1 cuda cpu $across
+  [ "$device" = cpu ] || go 1 cuda cuda $strict
+  for ranks in 2 3 4; do
+    go $ranks "$device" "$device" $strict
   done
 done
 exit $failed
