@@ -131,7 +131,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", status_message());
         comm_abort(world, 1);
     }
-    if (results && comm_rank(world) == 0) failed = check(results, n, argv[3], atof(argv[5]));
+    if (results && comm_rank(world) == 0)
+        failed = check(results, n, argv[3], strtod(argv[5], NULL));
     free(results);
     device_destroy(dev);
     comm_finish(world);
