@@ -1,11 +1,8 @@
-/* run_parts.h: what a run holds; for run.c and run_create.c only. */
+/* run_parts.h: what a run holds; for run.c, run_create.c and run_phase.c only. */
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
-#include "mtip/match.h"
-#include "mtip/merge.h"
 #include "mtip/phase.h"
-#include "mtip/slice.h"
 #include "run.h"
 #include "run_options.h"
 
