@@ -8,7 +8,7 @@
    y + ceil(n/2), are the real and imaginary parts of one complex line. */
 #include "mtip/kernels_cuda_fft.h"
 
-enum { MOST_THREADS = 512, AHEAD = 4 };
+enum { MOST_THREADS = 512, AHEAD = 4, LARGEST_PLANES = 64 << 10 /* bytes */ };
 
 typedef struct iteration {
     line_plan plan;
@@ -226,18 +226,18 @@ static int threads_for(const line_plan &plan, int n_lines)
     return wanted < MOST_THREADS ? wanted : MOST_THREADS;
 }
 
-/* As many blocks as there is work for, all running at once; 0 if not even one fits. */
+/* As many blocks as there is work for, all running at once; 0 where transforms by the library are
+   faster: if planes are large or if not all fit. */
 static status count_blocks(int ordinal, int64_t n_items, int threads, size_t bytes, int *n_blocks)
 {
-    int processors, largest, each = 0;
+    int processors, each = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal));
-    CUDA_TRY(cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
-    if (bytes <= (size_t)largest) {
-        CUDA_TRY(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, largest));
+    if (bytes <= LARGEST_PLANES) {
+        CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      LARGEST_PLANES));
         CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, bytes));
     }
-    *n_blocks = (int)(n_items < each * processors ? n_items : each * processors);
+    *n_blocks = n_items <= each * processors ? (int)n_items : 0;
     return STATUS_OK;
 }
 
