@@ -8,21 +8,22 @@
    many blocks, whose counters meet in global memory. */
 #include "nufft/nufft_cuda_points.h"
 
-enum { /* measured on an H200 of 132 processors */
-       COUNT_BLOCKS = 528,
-       SORT_BLOCKS = 132,
-       SCATTER_THREADS = 256,
-       SCATTER_EACH = 8,   /* slots of a thread */
-       SCATTER_BLOCKS = 4, /* a processor, at least */
-       SCATTER_POINTS = SCATTER_THREADS * SCATTER_EACH,
-       TABLE = GPU_GROUPS, /* groups, or parts that a block looks at together */
-       GROUP_SHIFT = 6,    /* parts of a group: GPU_PARTS / GPU_GROUPS */
-       PART_THREADS = 1024,
-       COUNT_THREADS = 512,
-       COUNT_EACH = 4,
-       PART_MOST = 11264, /* slots that fit the shared memory */
-       HEAVY_THREADS = 512,
-       HEAVY_EACH = 8192
+/* Measured on an H200, which has 132 processors. */
+enum {
+    COUNT_BLOCKS = 528,
+    SORT_BLOCKS = 132,
+    SCATTER_THREADS = 256,
+    SCATTER_EACH = 8,   /* slots of a thread */
+    SCATTER_BLOCKS = 4, /* a processor, at least */
+    SCATTER_POINTS = SCATTER_THREADS * SCATTER_EACH,
+    TABLE = GPU_GROUPS, /* groups, or parts that a block looks at together */
+    GROUP_SHIFT = 6,    /* parts of a group: GPU_PARTS / GPU_GROUPS */
+    PART_THREADS = 1024,
+    COUNT_THREADS = 512,
+    COUNT_EACH = 4,
+    PART_MOST = 11264, /* slots that fit the shared memory */
+    HEAVY_THREADS = 512,
+    HEAVY_EACH = 8192
 };
 
 static __device__ __forceinline__ uint32_t part_of(const gpu_points &p, const gpu_slot &slot)
@@ -106,8 +107,9 @@ static __device__ void distribute(staging *s, const gpu_slot *slot, const uint32
         write_slot(s->slots + at, slot[k]);
         s->keys[at] = (uint16_t)key[k];
     }
-    /* From here on, where the slots of a key go less where they stand. */
     __syncthreads();
+    /* Where the slots of a key go less where they stand: not negative, as those that stand before
+       them go before them too. */
     uint32_t n = s->local[TABLE];
     for (int i = threadIdx.x; i < TABLE; i += SCATTER_THREADS)
         s->global[i] -= s->local[i];
