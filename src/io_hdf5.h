@@ -95,8 +95,8 @@ status h5_read_rows(const h5_reader *r, const char *name, h5_type type, int64_t 
 status h5_read_list(const h5_reader *r, const char *name, double **values, int64_t *n);
 status h5_read_value(const h5_reader *r, const char *name, double *value);
 
-/* Rows first .. first+count-1 of a dataset (N) of lists of integers of variable length, one after
-   the other, at most `limit` in all; lengths [count].  The caller frees *values. */
+/* Rows first .. first+count-1 of a dataset (N) of lists of 32-bit integers of variable length, one
+   after the other, at most `limit` in all; lengths [count].  Uncompressed files only.  The caller frees *values. */
 status h5_read_lists(const h5_reader *r, const char *name, int64_t first, int64_t count,
                      int64_t limit, int64_t *lengths, int32_t **values);
 /* Their number N; STATUS_INPUT for a dataset of anything else. */

@@ -69,6 +69,11 @@ void h5_close(h5_reader *r)
     free(r);
 }
 
+hid_t h5_reader_id(const h5_reader *r)
+{
+    return r->id;
+}
+
 const char *h5_path(const h5_reader *r)
 {
     return r->path;
@@ -301,80 +306,6 @@ status h5_read_rows(const h5_reader *r, const char *name, h5_type type, int64_t 
     hid_t dataset = -1;
     TRY(open_dataset(r, name, &dataset));
     status result = read_selected(r, name, type, &shape, first, count, dataset, data);
-    H5Dclose(dataset);
-    return result;
-}
-
-/* ---- lists of variable length ---- */
-
-status h5_count_lists(const h5_reader *r, const char *name, int64_t *n)
-{
-    hid_t dataset = -1;
-    h5_shape shape = {0};
-    TRY(open_dataset(r, name, &dataset));
-    hid_t type = H5Dget_type(dataset), base = type >= 0 ? H5Tget_super(type) : -1;
-    bool is_lists = type >= 0 && H5Tget_class(type) == H5T_VLEN && base >= 0 &&
-                    H5Tget_class(base) == H5T_INTEGER;
-    if (base >= 0) H5Tclose(base);
-    if (type >= 0) H5Tclose(type);
-    status result = get_extent(r, name, dataset, &shape);
-    if (result == STATUS_OK && (!is_lists || shape.rank != 1))
-        result = FAILED(STATUS_INPUT,
-                        "%s: dataset '%s' is not one axis of lists of integers (variable length)",
-                        r->path, name);
-    H5Dclose(dataset);
-    *n = shape.dims[0];
-    return result;
-}
-
-/* The lists of one selection, copied to one array. */
-static status copy_lists(const h5_reader *r, const char *name, const hvl_t *lists, int64_t count,
-                         int64_t limit, int64_t *lengths, int32_t **values)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (lists[i].len > (size_t)(limit - n))
-            FAIL(STATUS_INPUT, "%s: dataset '%s' has more than %lld numbers in %lld rows", r->path,
-                 name, (long long)limit, (long long)count);
-        lengths[i] = (int64_t)lists[i].len;
-        n += lengths[i];
-    }
-    *values = malloc((size_t)(n + 1) * sizeof **values);
-    if (!*values) FAIL(STATUS_RESOURCE, "%s: no memory for '%s'", r->path, name);
-    n = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (lengths[i] > 0) memcpy(*values + n, lists[i].p, (size_t)lengths[i] * sizeof **values);
-        n += lengths[i];
-    }
-    return STATUS_OK;
-}
-
-status h5_read_lists(const h5_reader *r, const char *name, int64_t first, int64_t count,
-                     int64_t limit, int64_t *lengths, int32_t **values)
-{
-    hid_t dataset = -1;
-    hsize_t start = (hsize_t)first, block = (hsize_t)count, bytes = 0;
-    *values = NULL;
-    TRY(open_dataset(r, name, &dataset));
-    hid_t type = H5Tvlen_create(H5T_NATIVE_INT32), space = H5Dget_space(dataset);
-    hid_t memory = H5Screate_simple(1, &block, NULL);
-    hvl_t *lists = calloc((size_t)count + 1, sizeof *lists);
-    status result = lists ? check_storage(r, name, dataset)
-                          : FAILED(STATUS_RESOURCE, "%s: no memory for '%s'", r->path, name);
-    if (result == STATUS_OK) {
-        bool read = H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &block, NULL) >= 0 &&
-                    H5Dvlen_get_buf_size(dataset, type, space, &bytes) >= 0 &&
-                    bytes <= (hsize_t)limit * sizeof **values &&
-                    H5Dread(dataset, type, memory, space, H5P_DEFAULT, lists) >= 0;
-        result = read ? copy_lists(r, name, lists, count, limit, lengths, values)
-                      : FAILED(STATUS_INPUT, "%s: cannot read dataset '%s': %s (is it damaged?)",
-                               r->path, name, h5_reason());
-        H5Dvlen_reclaim(type, memory, H5P_DEFAULT, lists);
-    }
-    free(lists);
-    H5Sclose(memory);
-    H5Sclose(space);
-    H5Tclose(type);
     H5Dclose(dataset);
     return result;
 }

@@ -12,16 +12,17 @@ add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<T
 set_tests_properties(program PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
 
-# A libFuzzer target: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
-# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS
-option(MTIP_FUZZ "Build the fuzz targets (needs clang)" OFF)
+# libFuzzer targets: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
+# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS; the others read files.
 if(MTIP_FUZZ)
-  pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
-  add_executable(fuzz_config fuzz_config.c ../src/config.c ../src/config_check.c
-    ../src/config_schema.c ../src/config_value.c ../src/config_yaml.c ../src/text.c
-    ../src/core/status.c)
-  target_link_libraries(fuzz_config PRIVATE mtip_flags PkgConfig::YAML)
-  target_compile_options(fuzz_config PRIVATE -g -fsanitize=fuzzer,address,undefined
-    -fno-sanitize-recover=all)
-  target_link_options(fuzz_config PRIVATE -fsanitize=fuzzer,address,undefined)
+  add_executable(fuzz_config fuzz_config.c)
+  foreach(kind geometry images molecule map table)
+    add_executable(fuzz_${kind} fuzz_reader.c)
+    target_compile_definitions(fuzz_${kind} PRIVATE FUZZ_KIND=look_at_${kind})
+    target_compile_options(fuzz_${kind} PRIVATE -Wno-unused-function)
+  endforeach()
+  foreach(kind config geometry images molecule map table)
+    target_link_libraries(fuzz_${kind} PRIVATE app)
+    target_link_options(fuzz_${kind} PRIVATE -fsanitize=fuzzer)
+  endforeach()
 endif()

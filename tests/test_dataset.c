@@ -229,8 +229,7 @@ static void check_positions(const layout *f)
         assert_close(q[7], 0.5, 1e-15);
         assert_close(phi[1], 1, 0); /* an empty list of fluences */
     } else {
-        assert_fails(dataset_read_truth(ds, 0, 2, q, phi), STATUS_INPUT,
-                     "holds no orientations");
+        assert_fails(dataset_read_truth(ds, 0, 2, q, phi), STATUS_INPUT, "holds no orientations");
     }
     dataset_atoms truth;
     assert_fails(dataset_read_atoms(ds, &truth), STATUS_INPUT, "holds no atoms");

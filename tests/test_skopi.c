@@ -45,7 +45,8 @@ static void predicts_the_images_of_another_program(void **state)
     assert_close(ds->det->wavelength, 2.6953086, 1e-5);
     assert_ok(molecule_read(case_data("2cex_a.pdb"), &from_file, &mol));
     const scatter_settings settings = {.photon_energy = PHYSICS_HC / ds->det->wavelength};
-    assert_ok(scatter_create_direct(mol->atoms, mol->n_atoms, ds->det->s, ds->n_pixels, &settings, &sc));
+    assert_ok(
+        scatter_create_direct(mol->atoms, mol->n_atoms, ds->det->s, ds->n_pixels, &settings, &sc));
     size_t n = (size_t)(ds->n_images * ds->n_pixels);
     float *images = malloc(n * sizeof *images);
     double *predicted = malloc(n * sizeof *predicted), quaternions[4 * 40];
