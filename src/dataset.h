@@ -82,6 +82,8 @@ typedef struct photon_lists {
 /* Photons of images first .. first+count-1, which the caller frees; of a dataset that is sparse. */
 status dataset_read_photons(const dataset *ds, int64_t first, int64_t count, photon_lists *read);
 void photon_lists_free(photon_lists *p);
+/* The lists as images [n_images][n_pixels]. */
+void photon_lists_spread(const photon_lists *p, int64_t n_pixels, float *images);
 
 /* True orientations [count][4] of these images, unit quaternions w, x, y, z of the particle's
    rotation, and true fluences [count] (1 where the file has none; NULL: not wanted).  STATUS_INPUT

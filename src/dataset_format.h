@@ -41,8 +41,6 @@ status photon_lists_allocate(const char *path, int64_t count, int64_t n, photon_
 /* Pixels are in range, none twice in an image, and all counts positive; `first` is the number of the
    first image, for the message. */
 status photon_lists_check(const char *path, int64_t first, int64_t n_pixels, const photon_lists *p);
-/* The lists as images of n_pixels. */
-void photon_lists_spread(const photon_lists *p, int64_t n_pixels, float *images);
 
 /* Shape (N, panels, rows, columns), (N, rows, columns) or, if has_single, (rows, columns) of a
    dataset to the number and the shape of images. */

@@ -1,6 +1,7 @@
 #include "images.h"
 
 #include "blacklist.h"
+#include "image_lists.h"
 #include "io_hdf5.h"
 #include "mtip/match.h"
 
@@ -352,13 +353,13 @@ status images_divide(images *set, const comm *c)
     return STATUS_OK;
 }
 
-static status allocate(images *set)
+static status allocate(images *set, bool sparse)
 {
     const size_t n = (size_t)set->n_pixels + 1;
-    set->counts = calloc(((size_t)set->n_local + 1) * n, sizeof *set->counts);
+    if (!sparse) set->counts = calloc(((size_t)set->n_local + 1) * n, sizeof *set->counts);
     set->mean = calloc(n, sizeof *set->mean);
     set->square = calloc(n, sizeof *set->square);
-    if (!set->counts || !set->mean || !set->square)
+    if ((!sparse && !set->counts) || !set->mean || !set->square)
         FAIL(STATUS_RESOURCE, "out of host memory for %lld images of %lld pixels",
              (long long)set->n_local, (long long)set->n_pixels);
     return STATUS_OK;
@@ -392,6 +393,8 @@ done:
 static status read_all(const catalogue *k, comm *c, images *set)
 {
     int64_t first = 0;
+    if (!set->counts)
+        return image_lists_read(k, set->source + set->first, set->n_local, &set->lists);
     for (int r = 0; r < comm_size(c); r++) {
         if (k->scatter || r == comm_rank(c)) TRY(read_rank(k, c, set, r, first));
         first += set->per_rank[r];
@@ -399,29 +402,53 @@ static status read_all(const catalogue *k, comm *c, images *set)
     return STATUS_OK;
 }
 
+static double largest_count(const images *set)
+{
+    double largest = 0;
+    const int64_t n = set->counts ? set->n_local * set->n_pixels : set->lists.start[set->n_local];
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, set->counts ? (double)set->counts[i] : set->lists.counts[i]);
+    return largest;
+}
+
+static int64_t fixed_power(double count, int power, double scale)
+{
+    return (int64_t)((power == 2 ? count * count : count) * scale);
+}
+
+/* Fixed-point sums over the images of this rank. */
+static void add_images(const images *set, int power, double scale, int64_t *sums)
+{
+    const int64_t n = set->n_local * set->n_pixels;
+    const photon_lists *lists = &set->lists;
+    for (int64_t i = 0; set->counts && i < n; i++)
+        sums[i % set->n_pixels] += fixed_power((double)set->counts[i], power, scale);
+    for (int64_t i = 0; !set->counts && i < lists->start[set->n_local]; i++)
+        sums[lists->pixel[i]] += fixed_power(lists->counts[i], power, scale);
+}
+
 /* Sums over all images whose bits do not depend on their division over ranks: fixed point. */
 static status mean_power(const images *set, comm *c, int power, double *mean)
 {
     status result = STATUS_OK;
-    double largest = 0;
+    double largest = largest_count(set);
     int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
     TRY_OR(done, comm_agree(c, sums ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
-    for (int64_t i = 0; i < set->n_local * set->n_pixels; i++)
-        largest = fmax(largest, (double)set->counts[i]);
     TRY_OR(done, comm_max(c, &largest, 1, COMM_DOUBLE));
     const double bound = (double)set->n * (power == 2 ? largest * largest : largest);
     const double scale = ldexp(1, 61 - (int)ceil(log2(fmax(bound, 1))));
-    for (int64_t k = 0; k < set->n_local; k++)
-        for (int64_t p = 0; p < set->n_pixels; p++) {
-            double y = (double)set->counts[k * set->n_pixels + p];
-            sums[p] += (int64_t)((power == 2 ? y * y : y) * scale);
-        }
+    add_images(set, power, scale, sums);
     TRY_OR(done, comm_sum(c, sums, set->n_pixels, COMM_INT64));
     for (int64_t p = 0; p < set->n_pixels; p++)
         mean[p] = (double)sums[p] / scale / (double)set->n;
 done:
     free(sums);
     return result;
+}
+
+static bool is_sparse(const catalogue *k)
+{
+    return dataset_is_sparse(k->file) && !k->scatter;
 }
 
 /* Which images, and room for those of this rank. */
@@ -433,7 +460,7 @@ static status choose_part(const catalogue *k, const comm *c, int parts, int part
     for (int64_t i = part; i < k->n_usable; i += parts)
         set->source[set->n++] = k->usable[i];
     TRY(images_divide(set, c));
-    return allocate(set);
+    return allocate(set, is_sparse(k));
 }
 
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created)
@@ -458,6 +485,7 @@ void images_destroy(images *set)
     if (!set) return;
     free(set->source);
     free(set->counts);
+    photon_lists_free(&set->lists);
     free(set->per_rank);
     free(set->mean);
     free(set->square);

@@ -37,15 +37,19 @@ typedef struct images {
     int64_t *source; /* [n] indices in the file */
     int64_t first, n_local;
     int64_t n_pixels;
-    float *counts;     /* [n_local][n_pixels] */
-    int64_t *per_rank; /* [ranks] images of each rank */
-    double *mean;      /* [n_pixels] mean counts over the set, all ranks */
-    double *square;    /* [n_pixels] mean squared counts */
+    float *counts;      /* [n_local][n_pixels], or NULL: the images are */
+    photon_lists lists; /* of this rank, if the file has lists and each rank reads its own */
+    int64_t *per_rank;  /* [ranks] images of each rank */
+    double *mean;       /* [n_pixels] mean counts over the set, all ranks */
+    double *square;     /* [n_pixels] mean squared counts */
 } images;
 
 /* The images usable[i] with i % parts == part. Collective. */
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created);
 void images_destroy(images *set);
+/* The images of this rank as rows [n_local][n_pixels], which the caller frees; NULL where they are so
+   in counts. */
+status images_spread(const images *set, float **rows);
 /* Whole blocks of the n images to ranks, as evenly as they go: first, n_local, per_rank. */
 status images_divide(images *set, const comm *c);
 

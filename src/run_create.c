@@ -58,7 +58,11 @@ static status create_match(run *r)
                                               set->n_local, set->n_pixels);
     options.floor = slice_floor * mean;
     const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
-    status result = match_create(r->dev, &options, &pixels, set->counts, &r->match);
+    float *spread = NULL;
+    status result = images_spread(set, &spread);
+    if (result == STATUS_OK)
+        result = match_create(r->dev, &options, &pixels, spread ? spread : set->counts, &r->match);
+    free(spread);
     free(whitening);
     return result;
 }
