@@ -3,8 +3,7 @@
 #include <math.h>
 
 #include "core/log.h"
-#include "dataset.h"
-#include "sim_case.h"
+#include "format_case.h"
 
 static const double prd1_wavelength = 6.2;
 
@@ -34,14 +33,6 @@ static const char *shared_copy(const char *name)
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s", case_shared(name));
     return path;
-}
-
-static float *all_images(const dataset *ds)
-{
-    float *images = malloc((size_t)(ds->n_images * ds->n_pixels) * sizeof *images);
-    assert_non_null(images);
-    assert_ok(dataset_read(ds, 0, ds->n_images, images));
-    return images;
 }
 
 static double mean_photons(const dataset *ds, const float *images)
@@ -242,25 +233,6 @@ static void cxi_without_a_place_for_its_pixels_says_what_is_missing(void **state
 }
 
 /* ---- CrystFEL ---- */
-
-static const char *text_file(const char *name, const char *text)
-{
-    const char *path = case_scratch(name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    return path;
-}
-
-/* s of a pixel whose centre is at (x, y, z) m. */
-static void assert_centre(const detector *det, int64_t p, double x, double y, double z)
-{
-    double r = sqrt(x * x + y * y + z * z);
-    const double out[3] = {x / r, y / r, z / r - 1};
-    for (int d = 0; d < 3; d++)
-        assert_close(det->s[3 * p + d] * det->wavelength, out[d], 1e-12);
-}
 
 static detector *read_geometry(const char *path, double wavelength, double distance)
 {
