@@ -7,7 +7,8 @@
 
 static status parse(const char *path, char *text, int64_t n, uint8_t *unwanted)
 {
-    text_lines lines = {text, 0};
+    text_lines lines = {0};
+    lines.at = text;
     int64_t count = 0;
     for (const char *line; (line = text_next_line(&lines, "#"));) {
         if (!*line) continue;

@@ -21,7 +21,7 @@ static const char detector_name[] = "detector";
 /* The name and suffix of format `index` of a kind; false past the last. */
 static bool format_of(kind k, int index, const char **name, const char **suffix)
 {
-    if (k == KIND_IMAGES && index < n_image_formats) {
+    if (k == KIND_IMAGES && index < N_IMAGE_FORMATS) {
         *name = image_formats[index]->name;
         *suffix = image_formats[index]->suffix;
         return true;
@@ -46,7 +46,8 @@ static bool format_of(kind k, int index, const char **name, const char **suffix)
 
 static bool ends_in(const char *path, const char *suffix)
 {
-    const size_t n = strlen(path), m = suffix ? strlen(suffix) : n + 1;
+    if (!suffix) return false;
+    const size_t n = strlen(path), m = strlen(suffix);
     return m <= n && strcmp(path + n - m, suffix) == 0;
 }
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "io_hdf5.h"
 #include "commands.h"
 #include "core/log.h"
 #include "dataset.h"
 #include "devices.h"
+#include "io_hdf5.h"
 #include "molecule.h"
 #include "mtip/simulate.h"
 
@@ -62,18 +62,6 @@ static status load_atoms(job *j)
     return comm_broadcast(j->world, j->atoms, j->n_atoms * (int64_t)sizeof *j->atoms, COMM_BYTE, 0);
 }
 
-static polarization polarization_of(const config *c)
-{
-    switch (c->beam.polarization) {
-    case CONFIG_POLARIZATION_HORIZONTAL:
-        return POLARIZATION_HORIZONTAL;
-    case CONFIG_POLARIZATION_VERTICAL:
-        return POLARIZATION_VERTICAL;
-    default:
-        return POLARIZATION_NONE;
-    }
-}
-
 static status make_detector(job *j)
 {
     const config *c = j->config;
@@ -83,7 +71,7 @@ static status make_detector(job *j)
         .pixel_size = 1e-3 * c->detector.pixel_size,
         .distance = 1e-3 * c->detector.distance,
         .wavelength = PHYSICS_HC / c->beam.photon_energy,
-        .polarized = polarization_of(c),
+        .polarized = dataset_polarization(c),
         .stop_pixels = (int)c->detector.beam_stop,
     };
     return detector_create(&settings, &j->det);

@@ -28,6 +28,8 @@ typedef struct parser {
 static bool take_number(const char *text, double *number, const char **rest)
 {
     char digits[64];
+    *number = 0;
+    *rest = text;
     size_t n = strspn(text, "+-");
     n += strspn(text + n, "0123456789.");
     if ((text[n] == 'e' || text[n] == 'E') && n > 0) {
@@ -52,7 +54,7 @@ static status real_of(const parser *p, const char *value, double *number)
 /* Old files have 0.0 and 193.0 as indices. */
 static status index_of(const parser *p, const char *value, int64_t *number)
 {
-    double given;
+    double given = 0;
     TRY(real_of(p, value, &given));
     if (!(given >= 0 && given <= MAX_INDEX) || given != floor(given))
         FAIL_HERE(p, "'%.40s' is no index of 0 to %d", value, MAX_INDEX);
@@ -86,7 +88,7 @@ static status vector_of(const parser *p, const char *value, double v[3])
     v[0] = v[1] = v[2] = 0;
     for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
         double factor = 1;
-        const char *rest;
+        const char *rest = at;
         if (*at == '+' || *at == '-') {
             factor = *at == '-' ? -1 : 1;
             at += 1 + strspn(at + 1, " \t");
@@ -149,7 +151,7 @@ static status set_dim(const parser *p, const char *key, const char *value, cryst
     if (strlen(key) != 4 || key[3] < '0' || key[3] >= '0' + CRYSTFEL_DIMS)
         FAIL_HERE(p, "'%.40s': dim0 to dim%d are possible", key, CRYSTFEL_DIMS - 1);
     int *dim = &to->dims[key[3] - '0'];
-    int64_t number;
+    int64_t number = 0;
     if (strcmp(value, "%") == 0)
         *dim = CRYSTFEL_DIM_EVENT;
     else if (strcmp(value, "ss") == 0)
@@ -206,7 +208,7 @@ static status set_range(const parser *p, const char *key, const char *value, cry
 
 static status set_of_panel(const parser *p, const char *key, const char *value, crystfel_panel *to)
 {
-    double number;
+    double number = 0;
     if (strlen(key) == 6 && (strncmp(key, "min_", 4) == 0 || strncmp(key, "max_", 4) == 0) &&
         (strcmp(key + 4, "fs") == 0 || strcmp(key + 4, "ss") == 0))
         return set_range(p, key, value, to);
@@ -358,7 +360,8 @@ static void set_defaults(crystfel *g)
 status crystfel_parse(const char *name, char *text, crystfel *geom)
 {
     parser p = {.name = name, .geom = geom};
-    text_lines lines = {text, 0};
+    text_lines lines = {0};
+    lines.at = text;
     set_defaults(geom);
     for (char *line; (line = text_next_line(&lines, ";"));) {
         p.line = lines.number;

@@ -8,10 +8,10 @@
 
 #include "dataset_format.h"
 
-enum { MAX_PIXELS = 1 << 28, PIECE_BYTES = 32 << 20 };
+enum { MAX_PIXELS = 1 << 28, PIECE_BYTES = 32 << 20, N_FORMATS = CONFIG_FORMAT_LIST + 1 };
 
 /* By the constants of data.format; the order of the list is that in which contents are looked at. */
-static const dataset_format *const formats[] = {
+static const dataset_format *const formats[N_FORMATS] = {
     [CONFIG_FORMAT_SPINIFEL] = &dataset_spinifel,
     [CONFIG_FORMAT_CXI] = &dataset_cxi,
     [CONFIG_FORMAT_DRAGONFLY] = &dataset_dragonfly,
@@ -19,14 +19,13 @@ static const dataset_format *const formats[] = {
     [CONFIG_FORMAT_EMC] = &dataset_emc,
     [CONFIG_FORMAT_LIST] = &dataset_list,
 };
-enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static double or_unknown(double value, double unit)
 {
     return value > 0 ? value * unit : 0;
 }
 
-static polarization polarization_of(const config *c)
+polarization dataset_polarization(const config *c)
 {
     switch (c->beam.polarization) {
     case CONFIG_POLARIZATION_HORIZONTAL:
@@ -43,7 +42,7 @@ dataset_settings dataset_settings_of(const config *c)
     const double energy = c->geometry.photon_energy;
     return (dataset_settings){
         .path = c->data.file,
-        .format = c->data.format,
+        .format = (int)c->data.format,
         .images = c->data.dataset,
         .geometry = {.file = c->geometry.file,
                      .wavelength = energy > 0 ? PHYSICS_HC / energy : 0,
@@ -51,7 +50,7 @@ dataset_settings dataset_settings_of(const config *c)
                      .pixel_size = or_unknown(c->geometry.pixel_size, 1e-3),
                      .has_centre = c->geometry.centre_column >= 0 || c->geometry.centre_row >= 0,
                      .centre = {c->geometry.centre_column, c->geometry.centre_row},
-                     .polarized = polarization_of(c)},
+                     .polarized = dataset_polarization(c)},
         .corrected = c->data.corrected,
         .units_per_photon = c->data.units_per_photon,
         .clip = c->data.clip,
@@ -73,28 +72,28 @@ status dataset_locate(dataset *ds, const dataset_settings *set, const geometry_i
 }
 
 status dataset_image_shape(dataset *ds, const h5_reader *file, const char *name, bool has_single,
-                           int64_t image[3])
+                           int64_t shape[3])
 {
-    h5_shape shape;
+    h5_shape found;
     char text[128];
-    TRY(h5_get_shape(file, name, &shape));
-    h5_describe(&shape, text, sizeof text);
-    const bool is_single = shape.rank == 2 && has_single;
-    if (shape.rank != 3 && shape.rank != 4 && !is_single)
+    TRY(h5_get_shape(file, name, &found));
+    h5_describe(&found, text, sizeof text);
+    const bool is_single = found.rank == 2 && has_single;
+    if (found.rank != 3 && found.rank != 4 && !is_single)
         FAIL(STATUS_INPUT,
              "%s: dataset '%s' is %s; expected images (N, panels, rows, columns) or (N, rows, "
              "columns)",
              ds->path, name, text);
-    ds->n_images = is_single ? 1 : shape.dims[0];
-    image[0] = shape.rank == 4 ? shape.dims[1] : 1;
-    image[1] = shape.dims[shape.rank - 2];
-    image[2] = shape.dims[shape.rank - 1];
+    ds->n_images = is_single ? 1 : found.dims[0];
+    shape[0] = found.rank == 4 ? found.dims[1] : 1;
+    shape[1] = found.dims[found.rank - 2];
+    shape[2] = found.dims[found.rank - 1];
     int64_t n_pixels = 1;
     for (int d = 0; d < 3; d++) {
-        if (image[d] < 1 || image[d] > MAX_PIXELS / n_pixels)
+        if (shape[d] < 1 || shape[d] > MAX_PIXELS / n_pixels)
             FAIL(STATUS_INPUT, "%s: dataset '%s' is %s; expected images of 1 to %d pixels",
                  ds->path, name, text, MAX_PIXELS);
-        n_pixels *= image[d];
+        n_pixels *= shape[d];
     }
     if (ds->n_images < 1)
         FAIL(STATUS_INPUT, "%s: dataset '%s' is %s: no images", ds->path, name, text);

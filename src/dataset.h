@@ -33,6 +33,7 @@ typedef struct dataset_settings {
 } dataset_settings;
 
 dataset_settings dataset_settings_of(const config *c);
+polarization dataset_polarization(const config *c);
 
 typedef struct dataset_format dataset_format;
 

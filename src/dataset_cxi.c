@@ -220,7 +220,7 @@ static status place_modules(dataset *ds, const geometry_settings *set, const cxi
 static status build_detector(dataset *ds, const geometry_settings *set, const cxi_sizes *sizes,
                              const int64_t image[3])
 {
-    double *numbers = malloc((size_t)image[0] * 9 * sizeof *numbers);
+    double *numbers = calloc((size_t)image[0], 9 * sizeof *numbers);
     panel *panels = malloc((size_t)image[0] * sizeof *panels);
     status result = numbers && panels
                         ? place_modules(ds, set, sizes, image, numbers, panels)

@@ -14,10 +14,14 @@
 
 enum { MAX_FILES = 100000, PATH_SIZE = 2 * CONFIG_TEXT_SIZE };
 
+typedef struct listed {
+    dataset *file;
+    int64_t first; /* number of its first image */
+} listed;
+
 typedef struct list_source {
-    dataset **files;
-    int64_t *first; /* [n] number of a file's first image */
-    int64_t n, capacity, first_capacity;
+    listed *files;
+    int64_t n, capacity;
 } list_source;
 
 /* The path of a line, and what follows it. */
@@ -72,18 +76,18 @@ static status add_file(dataset *ds, const dataset_settings *set, const char *pat
     if (list_recognize(path)) FAIL(STATUS_INPUT, "%s is a list itself", path);
     own.format = CONFIG_FORMAT_AUTO;
     TRY(array_grow((void **)&source->files, &source->capacity, source->n, sizeof *source->files));
-    TRY(array_grow((void **)&source->first, &source->first_capacity, source->n,
-                   sizeof *source->first));
-    TRY(dataset_open(&own, &source->files[source->n]));
-    source->first[source->n] = ds->n_images;
-    ds->n_images += source->files[source->n]->n_images;
+    listed *new = &source->files[source->n];
+    TRY(dataset_open(&own, &new->file));
+    new->first = ds->n_images;
+    ds->n_images += new->file->n_images;
     source->n++;
-    return check_same(ds, source->files[0], source->files[source->n - 1]);
+    return check_same(ds, source->files[0].file, new->file);
 }
 
 static status add_files(dataset *ds, const dataset_settings *set, char *text)
 {
-    text_lines lines = {text, 0};
+    text_lines lines = {0};
+    lines.at = text;
     for (char *line; (line = text_next_line(&lines, "#"));) {
         char path[PATH_SIZE];
         const char *images;
@@ -103,9 +107,9 @@ static status take_detector(dataset *ds)
     if (source->n == 0) FAIL(STATUS_INPUT, "%s: names no files", ds->path);
     ds->is_sparse = true;
     for (int64_t i = 0; i < source->n; i++)
-        ds->is_sparse = ds->is_sparse && dataset_is_sparse(source->files[i]);
-    ds->det = source->files[0]->det;
-    source->files[0]->det = NULL;
+        ds->is_sparse = ds->is_sparse && dataset_is_sparse(source->files[i].file);
+    ds->det = source->files[0].file->det;
+    source->files[0].file->det = NULL;
     return STATUS_OK;
 }
 
@@ -127,9 +131,8 @@ static void list_close(dataset *ds)
     list_source *source = ds->source;
     if (!source) return;
     for (int64_t i = 0; i < source->n; i++)
-        dataset_close(source->files[i]);
+        dataset_close(source->files[i].file);
     free(source->files);
-    free(source->first);
     free(source);
 }
 
@@ -141,15 +144,15 @@ static const dataset *file_of(const dataset *ds, int64_t image, int64_t count, i
     int64_t low = 0, high = source->n - 1;
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
-        if (source->first[middle] <= image)
+        if (source->files[middle].first <= image)
             low = middle;
         else
             high = middle - 1;
     }
-    *first = image - source->first[low];
-    *n = source->files[low]->n_images - *first;
+    *first = image - source->files[low].first;
+    *n = source->files[low].file->n_images - *first;
     if (*n > count) *n = count;
-    return source->files[low];
+    return source->files[low].file;
 }
 
 static status list_read(const dataset *ds, int64_t first, int64_t count, float *images)

@@ -5,10 +5,11 @@
 
 #include "geometry_format.h"
 
+enum { N_FORMATS = 4 };
+
 /* In the order in which contents are looked at. */
-static const geometry_format *const formats[] = {&geometry_dragonfly_hdf5, &geometry_dragonfly_text,
-                                                 &geometry_json, &geometry_crystfel};
-enum { N_FORMATS = sizeof formats / sizeof *formats };
+static const geometry_format *const formats[N_FORMATS] = {
+    &geometry_dragonfly_hdf5, &geometry_dragonfly_text, &geometry_json, &geometry_crystfel};
 
 static int64_t product(const int64_t shape[3])
 {

@@ -192,7 +192,8 @@ static status parse(const geometry_settings *set, const geometry_images *images,
                     size_t size, detector **det)
 {
     double head[3] = {0};
-    text_lines lines = {text, 0};
+    text_lines lines = {0};
+    lines.at = text;
     const char *line = text_next_line(&lines, "");
     int n = line ? numbers_of(line, 3, head) : 0;
     /* A pixel takes 10 bytes at least. */

@@ -71,9 +71,8 @@ static const image_format own = {.name = "spinifel",
 
 /* ---- all ---- */
 
-const image_format *const image_formats[] = {
+const image_format *const image_formats[N_IMAGE_FORMATS] = {
     &own, &image_emc, &image_emc_int, &image_emc_double, &image_dragonfly, &image_cxi};
-const int n_image_formats = (int)(sizeof image_formats / sizeof *image_formats);
 
 static status write_blocks(const image_format *format, void *writer, const dataset *ds)
 {

@@ -20,8 +20,8 @@ typedef struct image_format {
     void (*abandon)(void *writer);
 } image_format;
 
-extern const image_format *const image_formats[];
-extern const int n_image_formats;
+enum { N_IMAGE_FORMATS = 6 };
+extern const image_format *const image_formats[N_IMAGE_FORMATS];
 
 /* Writes all images of ds to path. */
 status image_write_all(const image_format *format, const char *path, const dataset *ds);

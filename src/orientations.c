@@ -121,7 +121,8 @@ static status parse(const char *path, char *text, orientations *list)
     for (const char *p = text; *p; p++)
         n_lines += *p == '\n';
     TRY(allocate(path, n_lines, list));
-    text_lines lines = {text, 0};
+    text_lines lines = {0};
+    lines.at = text;
     for (const char *line; (line = text_next_line(&lines, "#"));) {
         double numbers[7];
         if (!*line) continue;

@@ -23,6 +23,6 @@ bool volume_recognize(const char *path);
 /* Reads MRC, or from HDF5 the dataset of this name; NULL, "": /map, /density (of a run's result.h5)
    or /entry_1/image_1/data, whichever is there.  Without a voxel size in the file it is 0.  The
    caller frees it with mrc_destroy. */
-status volume_read(const char *path, const char *name, mrc_map **map);
+status volume_read(const char *path, const char *name, mrc_map **read);
 
 #endif

@@ -78,7 +78,7 @@ static bool is_same(const char *path, const char *original)
     if (memcmp(a->det->s, b->det->s, 3 * n * sizeof(double)) != 0) return false;
     if (memcmp(a->correction, b->correction, n * sizeof(double)) != 0) return false;
     if (memcmp(a->det->mask, b->det->mask, n) != 0) return false;
-    float *x = malloc(images * sizeof *x), *y = malloc(images * sizeof *y);
+    float *x = malloc(images * sizeof *x + 1), *y = malloc(images * sizeof *y + 1);
     if (!x || !y) return false;
     if (dataset_read(a, 0, a->n_images, x) != STATUS_OK) return true;
     return dataset_read(b, 0, b->n_images, y) == STATUS_OK && memcmp(x, y, images * sizeof *x) == 0;
@@ -143,6 +143,7 @@ int main(int argc, char **argv)
     int64_t counts[N_ENDINGS] = {0};
     if (argc < 5) return 2;
     const int64_t n = strtoll(argv[1], NULL, 10);
+    int64_t n_done = 0;
     unsigned char *bytes = malloc(MAX_BYTES + 4096);
     if (!bytes) return 2;
     log_setup(LOG_ERROR, 0, 1);
@@ -151,14 +152,16 @@ int main(int argc, char **argv)
         state = (uint64_t)strtoull(argv[2], NULL, 10) * 1000003u + (uint64_t)i;
         (void)draw(2);
         const size_t size = load(original, bytes);
-        if (size == 0 || !save(argv[3], bytes, mutate(bytes, size))) return 2;
+        if (size == 0 || !save(argv[3], bytes, mutate(bytes, size))) break;
+        n_done++;
         const ending end = try_one(argv[3], original);
         counts[end]++;
         if (end >= ENDED_CONTAINED)
             printf("%s: %s, number %lld\n", names[end], original, (long long)i);
     }
-    for (int e = 0; e < N_ENDINGS; e++)
+    for (int e = 0; e < N_ENDINGS && n_done == n; e++)
         printf("%s %lld%s", names[e], (long long)counts[e], e + 1 < N_ENDINGS ? ", " : "\n");
     free(bytes);
+    if (n_done < n) return 2;
     return counts[ENDED_CRASH] + counts[ENDED_WRONG] + counts[ENDED_LATE] > 0;
 }

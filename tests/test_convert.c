@@ -74,7 +74,7 @@ static void assert_same_pixels(const dataset *a, const dataset *b, double tolera
 
 static const image_format *format_named(const char *name)
 {
-    for (int i = 0; i < n_image_formats; i++)
+    for (int i = 0; i < N_IMAGE_FORMATS; i++)
         if (strcmp(image_formats[i]->name, name) == 0) return image_formats[i];
     fail_msg("no format %s", name);
     return NULL;
