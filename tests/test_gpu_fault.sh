@@ -24,7 +24,7 @@ EOF
 failed=0
 stages='setup|slice|match|merge|solve|phase|exchange|compare'
 for rank in 0 1; do
-  for at in 60 200 400; do
+  for at in 20 60 200; do
     status=0
     MTIP_FAULT_RANK=$rank MTIP_FAULT_AT=$at LD_PRELOAD=$inject mpi 2 timeout 60 \
       "$mtip" -q reconstruct "$work/c.yaml" >"$work/out" 2>&1 || status=$?
