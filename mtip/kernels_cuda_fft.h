@@ -8,6 +8,8 @@
 #ifndef MTIP_KERNELS_CUDA_FFT_H
 #define MTIP_KERNELS_CUDA_FFT_H
 
+#include <limits.h>
+
 #include "mtip/kernels_cuda.h"
 
 enum { LINE_FACTORS = 4, LARGEST_FACTOR = 9 };
@@ -109,41 +111,66 @@ template <int R> static __device__ inline void butterfly(real sign, complex_real
     }
 }
 
+/* The line this thread works on and its first row of `rows` taken at a time, the same in all loops,
+   because dividing takes longer than the rest of a pass. Threads left over have no rows. */
+typedef struct line_place {
+    int line, row, rows;
+} line_place;
+
+static __device__ inline line_place line_place_of(int n_lines)
+{
+    const int row = threadIdx.x / n_lines, rows = blockDim.x / n_lines;
+    return line_place{(int)threadIdx.x % n_lines, row < rows ? row : INT_MAX / 2, rows};
+}
+
 /* The pass of factor R of all lines, after passes of factors whose product is `length`.
    roots[m] = exp(2 pi i m/n). */
 template <int R>
-static __device__ inline void line_pass(const line_plan &plan, int n_lines, int length, real sign,
-                                        const complex_real *roots, const complex_real *from,
-                                        complex_real *to)
+static __device__ inline void line_pass(const line_plan &plan, line_place place, int length,
+                                        real sign, const complex_real *roots,
+                                        const complex_real *from, complex_real *to)
 {
-    const int step = plan.n / R, turn = step / length, stride = plan.stride;
-    for (int i = threadIdx.x; i < n_lines * step; i += blockDim.x) {
-        const int line = i % n_lines, j = i / n_lines, k = j % length;
+    const int step = plan.n / R, in = step * plan.stride, out = length * plan.stride;
+    const bool is_last = length == step;
+    for (int j = place.row; j < step; j += place.rows) {
+        const int k = is_last ? j : length > 1 ? j % length : 0;
+        const complex_real *at = from + j * plan.stride + place.line;
         complex_real x[R];
 #pragma unroll
         for (int r = 0; r < R; r++)
-            x[r] = from[(j + r * step) * stride + line];
-        if (length > 1)
+            x[r] = at[r * in];
+        if (length > 1) {
+            const int turn = is_last ? k : k * (step / length);
 #pragma unroll
             for (int r = 1; r < R; r++)
-                x[r] = multiply(x[r], roots[k * r * turn], sign);
+                x[r] = multiply(x[r], roots[r * turn], sign);
+        }
         butterfly<R>(sign, x);
+        complex_real *then = to + ((j - k) * R + k) * plan.stride + place.line;
 #pragma unroll
         for (int r = 0; r < R; r++)
-            to[((j - k) * R + k + r * length) * stride + line] = x[r];
+            then[r * out] = x[r];
     }
 }
 
-/* One copy for all callers: a kernel that goes once through much code waits for its instructions. */
-static __device__ __noinline__ void line_passes(const line_plan &plan, int n_lines, real sign,
-                                                const complex_real *roots, complex_real *from,
-                                                complex_real *to)
+static __device__ inline void exchange(complex_real *&a, complex_real *&b)
+{
+    complex_real *other = a;
+    a = b;
+    b = other;
+}
+
+/* Transforms the lines of a, which must be complete (a barrier), with exp(sign i ..); a and b change
+   places if that is where the passes end. All threads call it; ends with a barrier. */
+static __device__ inline void transform_lines(const line_plan &plan, line_place place, real sign,
+                                              const complex_real *roots, complex_real *&a,
+                                              complex_real *&b)
 {
     int length = 1;
     for (int p = 0; p < plan.n_factors; p++) {
-#define PASS(R)                                                     \
-    case R:                                                         \
-        line_pass<R>(plan, n_lines, length, sign, roots, from, to); \
+#define PASS(R)                                               \
+    case R:                                                   \
+        line_pass<R>(plan, place, length, sign, roots, a, b); \
         break;
         switch (plan.factor[p]) {
             PASS(2)
@@ -157,9 +184,7 @@ static __device__ __noinline__ void line_passes(const line_plan &plan, int n_lin
         }
 #undef PASS
         length *= plan.factor[p];
-        complex_real *other = from;
-        from = to;
-        to = other;
+        exchange(a, b);
         __syncthreads();
     }
 }
@@ -172,23 +197,6 @@ static __device__ inline void make_roots(int n, complex_real *roots)
         sincospi(2.0 * i / n, &im, &re);
         roots[i] = complex_real{(real)re, (real)im};
     }
-}
-
-static __device__ inline void exchange(complex_real *&a, complex_real *&b)
-{
-    complex_real *other = a;
-    a = b;
-    b = other;
-}
-
-/* Transforms n_lines lines of a, which must be complete (a barrier), with exp(sign i ..); a and b
-   change places if that is where the passes end. Ends with a barrier. */
-static __device__ inline void transform_lines(const line_plan &plan, int n_lines, real sign,
-                                              const complex_real *roots, complex_real *&a,
-                                              complex_real *&b)
-{
-    line_passes(plan, n_lines, sign, roots, a, b);
-    if (plan.n_factors % 2) exchange(a, b);
 }
 
 #endif

@@ -8,7 +8,7 @@
    y + ceil(n/2), are the real and imaginary parts of one complex line. */
 #include "mtip/kernels_cuda_fft.h"
 
-enum { MOST_THREADS = 512, AHEAD = 4, LARGEST_PLANES = 64 << 10 /* bytes */ };
+enum { MOST_THREADS = 512, FEW_THREADS = 256, AHEAD = 4 };
 
 typedef struct iteration {
     line_plan plan;
@@ -22,9 +22,11 @@ typedef struct iteration {
     unsigned *arrived; /* blocks at the barrier, of all barriers so far */
 } iteration;
 
-/* What a block works with: two arrays in shared memory that change places, and the roots. */
+/* What a block works with: two arrays in shared memory that change places, and the roots; its threads
+   dealt to lines of half and of whole length. */
 typedef struct workspace {
     complex_real *a, *b, *roots;
+    line_place half, whole;
 } workspace;
 
 /* The barrier numbered 1, 2, .. of all blocks, which must run at the same time. */
@@ -47,52 +49,54 @@ static __device__ complex_real conjugate(complex_real a)
     return complex_real{a.x, -a.y};
 }
 
-/* Elements (row, column) of `rows` rows of `columns`, AHEAD at a time of each thread: take(u, ..)
-   should start the loads of values number u, give(u, ..) use them. */
+/* The elements (row, place.line) of n_rows rows, AHEAD at a time of each thread: take(u, row) should
+   start the loads of values number u, give(u, row) use them. Ends with a barrier. */
 template <typename Take, typename Give>
-static __device__ inline void for_elements(int rows, int columns, Take take, Give give)
+static __device__ inline void for_rows(line_place place, int n_rows, Take take, Give give)
 {
-    const int n = rows * columns;
-    for (int first = threadIdx.x; first < n; first += AHEAD * blockDim.x) {
+    for (int first = place.row; first < n_rows; first += AHEAD * place.rows) {
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            const int i = first + u * blockDim.x;
-            if (i < n) take(u, i / columns, i % columns);
-        }
+        for (int u = 0; u < AHEAD; u++)
+            if (first + u * place.rows < n_rows) take(u, first + u * place.rows);
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            const int i = first + u * blockDim.x;
-            if (i < n) give(u, i / columns, i % columns);
-        }
+        for (int u = 0; u < AHEAD; u++)
+            if (first + u * place.rows < n_rows) give(u, first + u * place.rows);
     }
     __syncthreads();
 }
 
-/* n rows of half a line each, `pitch` apart in a half volume, to or from w.a. */
-static __device__ void load(const iteration &it, workspace &w, const complex_real *from,
-                            int64_t pitch)
+static __device__ inline void nothing(int, int)
 {
-    complex_real value[AHEAD];
-    for_elements(
-        it.n, it.half, [&](int u, int i, int kx) { value[u] = __ldcg(from + i * pitch + kx); },
-        [&](int u, int i, int kx) { w.a[i * it.plan.stride + kx] = value[u]; });
 }
 
-static __device__ void store(const iteration &it, workspace &w, complex_real *to, int64_t pitch)
+/* n rows of half a line each, `pitch` apart in a half volume, to or from w.a. */
+static __device__ void load(const iteration &it, workspace &w, const complex_real *from, int pitch)
 {
-    for_elements(
-        it.n, it.half, [](int, int, int) {},
-        [&](int, int i, int kx) { __stcg(to + i * pitch + kx, w.a[i * it.plan.stride + kx]); });
+    complex_real value[AHEAD];
+    complex_real *to = w.a + w.half.line;
+    from += w.half.line;
+    for_rows(
+        w.half, it.n, [&](int u, int i) { value[u] = __ldcg(from + i * pitch); },
+        [&](int u, int i) { to[i * it.plan.stride] = value[u]; });
+}
+
+static __device__ void store(const iteration &it, workspace &w, complex_real *to, int pitch)
+{
+    const complex_real *from = w.a + w.half.line;
+    to += w.half.line;
+    for_rows(w.half, it.n, nothing,
+             [&](int, int i) { __stcg(to + i * pitch, from[i * it.plan.stride]); });
 }
 
 static __device__ void impose_modulus(const iteration &it, workspace &w, const real *amplitude,
-                                      int64_t pitch)
+                                      int pitch)
 {
     real a[AHEAD];
-    for_elements(
-        it.n, it.half, [&](int u, int z, int kx) { a[u] = amplitude[z * pitch + kx]; },
-        [&](int u, int z, int kx) {
-            complex_real *at = w.a + z * it.plan.stride + kx, value = *at;
+    amplitude += w.half.line;
+    for_rows(
+        w.half, it.n, [&](int u, int z) { a[u] = amplitude[z * pitch]; },
+        [&](int u, int z) {
+            complex_real *at = w.a + z * it.plan.stride + w.half.line, value = *at;
             if (a[u] >= 0) modulus_project(&value.x, &value.y, a[u]);
             *at = complex_real{value.x * it.scale, value.y * it.scale};
         });
@@ -100,46 +104,45 @@ static __device__ void impose_modulus(const iteration &it, workspace &w, const r
 
 static __device__ void lines(const iteration &it, workspace &w, int volume, int ky)
 {
-    const int64_t pitch = (int64_t)it.n * it.half;
+    const int pitch = it.n * it.half;
     complex_real *spectrum = it.spectrum + ((int64_t)volume * it.n * it.n + ky) * it.half;
     load(it, w, spectrum, pitch);
-    transform_lines(it.plan, it.half, -1, w.roots, w.a, w.b);
-    impose_modulus(it, w, it.amplitude + (int64_t)ky * it.half, pitch);
-    transform_lines(it.plan, it.half, 1, w.roots, w.a, w.b);
+    transform_lines(it.plan, w.half, -1, w.roots, w.a, w.b);
+    impose_modulus(it, w, it.amplitude + ky * it.half, pitch);
+    transform_lines(it.plan, w.half, 1, w.roots, w.a, w.b);
     store(it, w, spectrum, pitch);
 }
 
 /* Half lines of rows p and p + pairs at [p][kx] become the complex line whose transform has the rows
-   as its parts, at [k][p]. */
+   as its parts, at [k][p]; for p = pairs (of an even n) whatever is there. */
 static __device__ void join_rows(const iteration &it, workspace &w)
 {
-    const int n = it.n, pairs = it.pairs, stride = it.plan.stride;
-    for_elements(
-        n, pairs, [](int, int, int) {},
-        [&](int, int k, int p) {
-            const int kx = k < it.half ? k : n - k;
-            complex_real u = w.a[p * stride + kx], v = {0, 0};
-            if (p + pairs < n) v = w.a[(p + pairs) * stride + kx];
-            if (k == 0 || 2 * k == n) u.y = v.y = 0;
-            if (k >= it.half) u = conjugate(u), v = conjugate(v);
-            w.b[k * stride + p] = complex_real{u.x - v.y, u.y + v.x};
-        });
+    const int n = it.n, stride = it.plan.stride, p = w.half.line;
+    const complex_real *first = w.a + p * stride, *second = first + it.pairs * stride;
+    const bool both = p + it.pairs < n;
+    for_rows(w.half, n, nothing, [&](int, int k) {
+        const int kx = k < it.half ? k : n - k;
+        complex_real u = first[kx], v = {0, 0};
+        if (both) v = second[kx];
+        if (k == 0 || 2 * k == n) u.y = v.y = 0;
+        if (k >= it.half) u = conjugate(u), v = conjugate(v);
+        w.b[k * stride + p] = complex_real{u.x - v.y, u.y + v.x};
+    });
     exchange(w.a, w.b);
 }
 
 /* The inverse of join_rows; row y at [y][kx]. */
 static __device__ void part_rows(const iteration &it, workspace &w)
 {
-    const int n = it.n, pairs = it.pairs, stride = it.plan.stride;
-    for_elements(
-        pairs, it.half, [](int, int, int) {},
-        [&](int, int p, int kx) {
-            const complex_real u = w.a[kx * stride + p];
-            const complex_real v = conjugate(w.a[(kx ? n - kx : 0) * stride + p]);
-            w.b[p * stride + kx] = complex_real{(u.x + v.x) / 2, (u.y + v.y) / 2};
-            if (p + pairs < n)
-                w.b[(p + pairs) * stride + kx] = complex_real{(u.y - v.y) / 2, (v.x - u.x) / 2};
-        });
+    const int n = it.n, stride = it.plan.stride, kx = w.half.line;
+    const complex_real *plus = w.a + kx * stride, *minus = w.a + (kx ? n - kx : 0) * stride;
+    for_rows(w.half, it.pairs, nothing, [&](int, int p) {
+        const complex_real u = plus[p], v = conjugate(minus[p]);
+        complex_real *to = w.b + p * stride + kx;
+        to[0] = complex_real{(u.x + v.x) / 2, (u.y + v.y) / 2};
+        if (p + it.pairs < n)
+            to[it.pairs * stride] = complex_real{(u.y - v.y) / 2, (v.x - u.x) / 2};
+    });
     exchange(w.a, w.b);
 }
 
@@ -147,50 +150,49 @@ static __device__ void part_rows(const iteration &it, workspace &w)
    beginning. */
 static __device__ void update_rows(const iteration &it, workspace &w, int64_t plane, bool begin)
 {
-    const int n = it.n, pairs = it.pairs;
-    const real *support = it.support + plane * n * n;
-    real *density = it.density + plane * n * n;
+    const int n = it.n, x = w.whole.line, other = it.pairs * n;
+    const real *support = it.support + plane * n * n + x;
+    real *density = it.density + plane * n * n + x;
     real old[AHEAD][2], inside[AHEAD][2];
-    for_elements(
-        pairs, n,
-        [&](int u, int p, int x) {
-            for (int r = 0; r < 2; r++) {
-                const int y = p + r * pairs;
-                old[u][r] = y < n ? density[y * n + x] : 0;
-                inside[u][r] = y < n && !begin ? support[y * n + x] : 0;
-            }
+    for_rows(
+        w.whole, it.pairs,
+        [&](int u, int p) {
+            const bool both = p + it.pairs < n;
+            old[u][0] = density[p * n];
+            old[u][1] = both ? density[p * n + other] : 0;
+            inside[u][0] = begin ? 0 : support[p * n];
+            inside[u][1] = !begin && both ? support[p * n + other] : 0;
         },
-        [&](int u, int p, int x) {
+        [&](int u, int p) {
+            const bool both = p + it.pairs < n;
             complex_real *at = w.a + x * it.plan.stride + p;
             complex_real now = {old[u][0], old[u][1]};
             if (!begin) {
                 now.x = density_update(it.step, now.x, at->x, inside[u][0], it.beta);
                 now.y = density_update(it.step, now.y, at->y, inside[u][1], it.beta);
-                density[p * n + x] = now.x;
-                if (p + pairs < n) density[(p + pairs) * n + x] = now.y;
+                density[p * n] = now.x;
+                if (both) density[p * n + other] = now.y;
             }
-            if (p + pairs >= n) now.y = 0;
-            *at = now;
+            *at = complex_real{now.x, both ? now.y : 0};
         });
 }
 
 static __device__ void planes(const iteration &it, workspace &w, int64_t plane, bool begin,
                               bool end)
 {
-    const int h = it.half;
-    complex_real *spectrum = it.spectrum + plane * it.n * h;
+    complex_real *spectrum = it.spectrum + plane * it.n * it.half;
     if (!begin) {
-        load(it, w, spectrum, h);
-        transform_lines(it.plan, h, 1, w.roots, w.a, w.b);
+        load(it, w, spectrum, it.half);
+        transform_lines(it.plan, w.half, 1, w.roots, w.a, w.b);
         join_rows(it, w);
-        transform_lines(it.plan, it.pairs, 1, w.roots, w.a, w.b);
+        transform_lines(it.plan, w.half, 1, w.roots, w.a, w.b);
     }
     update_rows(it, w, plane, begin);
     if (end) return;
-    transform_lines(it.plan, it.pairs, -1, w.roots, w.a, w.b);
+    transform_lines(it.plan, w.half, -1, w.roots, w.a, w.b);
     part_rows(it, w);
-    transform_lines(it.plan, h, -1, w.roots, w.a, w.b);
-    store(it, w, spectrum, h);
+    transform_lines(it.plan, w.half, -1, w.roots, w.a, w.b);
+    store(it, w, spectrum, it.half);
 }
 
 static __global__ void __launch_bounds__(MOST_THREADS)
@@ -202,6 +204,8 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     w.a = (complex_real *)memory;
     w.b = w.a + it.n * it.plan.stride;
     w.roots = w.b + it.n * it.plan.stride;
+    w.half = line_place_of(it.half);
+    w.whole = line_place_of(it.n);
     make_roots(it.n, w.roots);
     __syncthreads();
     for (int64_t i = blockIdx.x; i < n_items; i += gridDim.x)
@@ -218,39 +222,33 @@ static __global__ void __launch_bounds__(MOST_THREADS)
 
 static const void *const kernel = (const void *)iterate_all;
 
-/* Threads of a block: one for every butterfly of the pass with the most, if it can have them. */
-static int threads_for(const line_plan &plan, int n_lines)
+/* Blocks and threads of each: as many blocks as there is work for, all running at once, large ones if
+   every multiprocessor has one at most; no blocks if not even one fits. */
+static status shape_grid(int ordinal, int64_t n_items, size_t bytes, int *n_blocks, int *n_threads)
 {
-    const int smallest = plan.factor[plan.n_factors - 1];
-    const int wanted = (int)divide_up(n_lines * (plan.n / smallest), WARP) * WARP;
-    return wanted < MOST_THREADS ? wanted : MOST_THREADS;
-}
-
-/* As many blocks as there is work for, all running at once; 0 where transforms by the library are
-   faster: if planes are large or if not all fit. */
-static status count_blocks(int ordinal, int64_t n_items, int threads, size_t bytes, int *n_blocks)
-{
-    int processors, each = 0;
+    int processors, largest, each = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal));
-    if (bytes <= LARGEST_PLANES) {
-        CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      LARGEST_PLANES));
-        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, bytes));
+    CUDA_TRY(cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
+    *n_threads = n_items <= processors ? MOST_THREADS : FEW_THREADS;
+    if (bytes <= (size_t)largest) {
+        CUDA_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, largest));
+        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, *n_threads, bytes));
     }
-    *n_blocks = n_items <= each * processors ? (int)n_items : 0;
+    *n_blocks = (int)(n_items < each * processors ? n_items : each * processors);
     return STATUS_OK;
 }
 
 static status launch_all(const device *dev, iteration *it, bool *done)
 {
     const size_t bytes = (size_t)(2 * it->plan.stride + 1) * it->n * sizeof(complex_real);
-    const int threads = threads_for(it->plan, it->half);
+    const int64_t n_items = (int64_t)it->batch * it->n;
     void *arguments[] = {it};
-    int n_blocks;
-    TRY(count_blocks(device_ordinal(dev), (int64_t)it->batch * it->n, threads, bytes, &n_blocks));
+    int n_blocks, n_threads;
+    TRY(shape_grid(device_ordinal(dev), n_items, bytes, &n_blocks, &n_threads));
     *done = n_blocks > 0;
     if (*done)
-        CUDA_TRY(cudaLaunchCooperativeKernel(kernel, dim3(n_blocks), dim3(threads), arguments,
+        CUDA_TRY(cudaLaunchCooperativeKernel(kernel, dim3(n_blocks), dim3(n_threads), arguments,
                                              bytes, (cudaStream_t)device_stream(dev)));
     return STATUS_OK;
 }
@@ -263,7 +261,7 @@ extern "C" status PRECISE(phase_iterate_cuda)(const device *dev, const phase_sta
     void *arrived;
     int before;
     *done = false;
-    if (!line_plan_make(n, half | 1, &it.plan)) return STATUS_OK;
+    if (n > FEW_THREADS || !line_plan_make(n, half | 1, &it.plan)) return STATUS_OK;
     TRY(scratch(dev, SCRATCH_BARRIER, sizeof *it.arrived, &arrived));
     TRY(device_zero(dev, arrived, sizeof *it.arrived));
     it.arrived = (unsigned *)arrived;
