@@ -121,6 +121,36 @@ static void cxi_holds_images_mask_and_detector(void **state)
     dataset_close(ours);
 }
 
+/* Two panels side by side, one of them turned. */
+static void cxi_holds_modules(void **state)
+{
+    (void)state;
+    const double p = 1e-3, z = 0.08;
+    const panel panels[2] = {{4, 3, {-5 * p, -p, z}, {p, 0, 0}, {0, p, 0}, 0, 1, 4},
+                             {4, 3, {p, 2 * p, z}, {0, -p, 0}, {p, 0, 0}, 12, 1, 4}};
+    const int64_t shape[3] = {2, 3, 4};
+    const char *path = case_scratch("two.h5"), *cxi = case_scratch("two.cxi");
+    detector *det;
+    dataset_writer *w;
+    float images[2 * 24];
+    for (int i = 0; i < 48; i++)
+        images[i] = (float)(i % 7);
+    assert_ok(detector_from_panels(panels, 2, shape, 2, POLARIZATION_HORIZONTAL, &det));
+    const dataset_description about = {.det = det, .n_images = 2, .command_line = "a test"};
+    assert_ok(dataset_create(path, &about, &w));
+    assert_ok(dataset_write(w, 0, 2, images, NULL, NULL));
+    assert_ok(dataset_commit(w));
+    detector_destroy(det);
+    dataset *ours = open_at(path, NULL, 0);
+    assert_ok(image_write_all(format_named("cxi"), cxi, ours));
+    dataset *theirs = open_at(cxi, NULL, 0);
+    assert_int_equal(theirs->det->shape[0], 2);
+    assert_same_images(ours, theirs);
+    assert_same_pixels(ours, theirs, 1e-12);
+    dataset_close(theirs);
+    dataset_close(ours);
+}
+
 static void our_own_format_keeps_the_truth(void **state)
 {
     (void)state;
@@ -330,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images_come_back_from_every_format),
         cmocka_unit_test(cxi_holds_images_mask_and_detector),
+        cmocka_unit_test(cxi_holds_modules),
         cmocka_unit_test(our_own_format_keeps_the_truth),
         cmocka_unit_test(detectors_come_back_from_text),
         cmocka_unit_test(an_emc_file_is_written_as_dragonfly_does),
