@@ -144,20 +144,6 @@ const geometry_format geometry_dragonfly_hdf5 = {
 
 /* ---- text ---- */
 
-/* Up to n numbers of a line; returns how many it has, -1 if there is something else. */
-static int numbers_of(const char *line, int n, double *numbers)
-{
-    for (int i = 0;; i++) {
-        line += strspn(line, " \t\r");
-        if (!*line) return i;
-        char *end;
-        if (i == n || strspn(line, "+-.0123456789eE") == 0) return -1;
-        numbers[i] = strtod(line, &end);
-        if (end == line || !isfinite(numbers[i])) return -1;
-        line = end;
-    }
-}
-
 static bool text_recognize(const char *path)
 {
     char begin[512];
@@ -166,10 +152,10 @@ static bool text_recognize(const char *path)
     begin[sizeof begin - 1] = 0;
     text_lines lines = {begin, 0};
     const char *line = text_next_line(&lines, "");
-    int n = line ? numbers_of(line, 3, numbers) : 0;
+    int n = line ? text_numbers(line, 3, numbers) : 0;
     if (n != 1 && n != 3) return false;
     line = text_next_line(&lines, "");
-    return line && numbers_of(line, 5, numbers) == 5;
+    return line && text_numbers(line, 5, numbers) == 5;
 }
 
 static status read_lines(const geometry_settings *set, text_lines *lines, detector *det)
@@ -177,7 +163,7 @@ static status read_lines(const geometry_settings *set, text_lines *lines, detect
     for (int64_t p = 0; p < det->n_pixels; p++) {
         double row[5];
         const char *line = text_next_line(lines, "");
-        int n = line ? numbers_of(line, 5, row) : 0;
+        int n = line ? text_numbers(line, 5, row) : 0;
         if (n != 5 || row[4] < 0 || row[4] > 255)
             FAIL(STATUS_INPUT, "%s:%lld: expected qx qy qz corr mask of pixel %lld of %lld",
                  set->file, (long long)lines->number, (long long)p, (long long)det->n_pixels);
@@ -195,7 +181,7 @@ static status parse(const geometry_settings *set, const geometry_images *images,
     text_lines lines = {0};
     lines.at = text;
     const char *line = text_next_line(&lines, "");
-    int n = line ? numbers_of(line, 3, head) : 0;
+    int n = line ? text_numbers(line, 3, head) : 0;
     /* A pixel takes 10 bytes at least. */
     if ((n != 1 && n != 3) || !(head[0] >= 1) || head[0] * 10 > (double)size)
         FAIL(STATUS_INPUT,

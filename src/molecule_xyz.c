@@ -20,19 +20,6 @@ typedef struct xyz_reader {
     return status_prefix(FAILED(STATUS_INPUT, __VA_ARGS__), "%s:%lld", (r)->path, \
                          (long long)(r)->lines.number)
 
-/* Whether a text is n numbers and nothing after them. */
-static bool read_numbers(const char *text, int n, double *numbers)
-{
-    for (int i = 0; i < n; i++) {
-        char *end;
-        numbers[i] = strtod(text, &end);
-        if (end == text || !isfinite(numbers[i]) || (*end && !isspace((unsigned char)*end)))
-            return false;
-        text = end;
-    }
-    return text[strspn(text, " \t\r")] == 0;
-}
-
 static bool is_count(const char *line)
 {
     int64_t n;
@@ -47,11 +34,11 @@ bool xyz_recognize(const char *path)
     text_lines lines = {begin, 0};
     const char *line = text_next_line(&lines, "");
     if (!line) return false;
-    if (read_numbers(line, 3, numbers)) return true;
+    if (text_numbers(line, 3, numbers) == 3) return true;
     if (!is_count(line) || !text_next_line(&lines, "")) return false;
     line = text_next_line(&lines, "");
     size_t symbol = line ? strcspn(line, " \t") : 0;
-    return symbol > 0 && symbol <= 3 && read_numbers(line + symbol, 3, numbers);
+    return symbol > 0 && symbol <= 3 && text_numbers(line + symbol, 3, numbers) == 3;
 }
 
 static status add_atom(xyz_reader *r, int element, const double at[3])
@@ -107,7 +94,7 @@ static status read_bare(xyz_reader *r, const char *line)
     for (; line; line = text_next_line(&r->lines, "")) {
         double at[3];
         if (!*line) continue;
-        if (!read_numbers(line, 3, at)) FAIL_LINE(r, "'%.60s': expected x, y and z", line);
+        if (text_numbers(line, 3, at) != 3) FAIL_LINE(r, "'%.60s': expected x, y and z", line);
         TRY(add_atom(r, r->parts->element, at));
     }
     return STATUS_OK;

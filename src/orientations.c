@@ -82,18 +82,6 @@ static status read_hdf5(const char *path, orientations *list)
     return result;
 }
 
-/* Up to 7 numbers of a line; returns how many, -1 for anything else. */
-static int numbers_of(const char *line, double numbers[7])
-{
-    int n = 0;
-    for (char *end; *(line += strspn(line, " \t\r")); line = end) {
-        if (n == 7) return -1;
-        numbers[n] = strtod(line, &end);
-        if (end == line || !isfinite(numbers[n++])) return -1;
-    }
-    return n;
-}
-
 /* A line of ours, or of Dragonfly's list. */
 static bool take_line(const double numbers[7], int n, bool is_dragonfly, orientations *list)
 {
@@ -126,7 +114,7 @@ static status parse(const char *path, char *text, orientations *list)
     for (const char *line; (line = text_next_line(&lines, "#"));) {
         double numbers[7];
         if (!*line) continue;
-        const int n = numbers_of(line, numbers);
+        const int n = text_numbers(line, 7, numbers);
         if (n == 1 && list->n == 0 && expected < 0 && numbers[0] >= 1 && numbers[0] < 1e15)
             expected = (int64_t)numbers[0];
         else if (!take_line(numbers, n, expected >= 0, list))

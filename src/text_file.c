@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -81,4 +82,18 @@ char *text_next_line(text_lines *lines, const char *comment)
     line[n] = 0;
     line[strcspn(line, comment)] = 0;
     return text_trim(line);
+}
+
+int text_numbers(const char *line, int n, double *numbers)
+{
+    for (int i = 0;; i++) {
+        line += strspn(line, " \t\r");
+        if (!*line) return i;
+        char *end;
+        if (i == n || strspn(line, "+-.0123456789") == 0) return -1;
+        numbers[i] = strtod(line, &end);
+        if (end == line || !isfinite(numbers[i]) || (*end && !isspace((unsigned char)*end)))
+            return -1;
+        line = end;
+    }
 }

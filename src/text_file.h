@@ -20,6 +20,10 @@ typedef struct text_lines {
 } text_lines;
 char *text_next_line(text_lines *lines, const char *comment);
 
+/* The finite numbers that a line holds and nothing else: how many there are, at most n, and -1 for
+   anything else. */
+int text_numbers(const char *line, int n, double *numbers);
+
 /* Without blanks at either end, cut in place. */
 char *text_trim(char *text);
 
