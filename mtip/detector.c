@@ -180,6 +180,7 @@ status detector_from_panels(const panel *panels, int64_t n_panels, const int64_t
     status result = STATUS_OK;
     TRY_OR(done, detector_allocate(shape, &det));
     memset(det->mask, 0, (size_t)det->n_pixels);
+    memset(det->solid_angle, 0, (size_t)det->n_pixels * sizeof *det->solid_angle);
     det->wavelength = wavelength;
     det->distance = panels[0].first[2];
     det->pixel_size = length(panels[0].fs);

@@ -63,7 +63,7 @@ typedef struct panel {
     int64_t at, stride_fs, stride_ss; /* of its pixels in an image: the first, and strides */
 } panel;
 
-/* Pixels of an image that no panel has are masked.  STATUS_INPUT for panels that overlap in the
+/* Pixels of an image that no panel has are masked, with solid angle 0.  STATUS_INPUT for panels that overlap in the
    image, reach out of it, or have no area; the message numbers them from 0. */
 status detector_from_panels(const panel *panels, int64_t n_panels, const int64_t shape[3],
                             double wavelength, polarization polarized, detector **created);

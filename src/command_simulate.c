@@ -62,9 +62,15 @@ static status load_atoms(job *j)
     return comm_broadcast(j->world, j->atoms, j->n_atoms * (int64_t)sizeof *j->atoms, COMM_BYTE, 0);
 }
 
+/* Flat by numbers, or as geometry.file has it, at the beam's energy. */
 static status make_detector(job *j)
 {
     const config *c = j->config;
+    if (*c->geometry.file) {
+        geometry_settings places = dataset_settings_of(c).geometry;
+        places.wavelength = PHYSICS_HC / c->beam.photon_energy;
+        return geometry_read_alone(&places, &j->det);
+    }
     const detector_settings settings = {
         .n_rows = (int)c->detector.pixels,
         .n_cols = (int)c->detector.pixels,
@@ -135,6 +141,7 @@ static status make_simulation(job *j)
 static void report_sampling(const job *j)
 {
     const detector *det = j->det;
+    if (!(det->distance > 0) || !(det->pixel_size > 0)) return;
     double pixels = det->wavelength * det->distance / (det->pixel_size * j->size.diameter);
     log_info("sampling: %.2f pixels per speckle (wavelength x distance / (pixel size x diameter))",
              pixels);

@@ -74,7 +74,7 @@ REAL(data, max_bad_fraction,      0.1,       0, 1, "", "stop if more of the imag
 BOOL(data, strict,                false,     "images with a pixel that is NaN, infinite or negative are an error; else they are left out and counted")
 END(data)
 
-SECTION(geometry, "where the pixels are, for images whose file does not say, or instead of what it says")
+SECTION(geometry, "where the pixels are, for images whose file does not say, or instead of what it says; a file is the detector of mtip simulate, too")
 TEXT(geometry, file,              "",        "CrystFEL's .geom, a detector file of Dragonfly (HDF5 or text), or panel vectors in JSON")
 REAL(geometry, photon_energy,     0,         0, 100000, "eV", "0: as the files say")
 REAL(geometry, distance,          0,         0, 100000, "mm", "from the particle to the detector; 0: as the files say")

@@ -70,6 +70,34 @@ expect 0 'atoms           1001 of 1102 records' check a.pdb.gz
 expect 2 'its name does not tell the format' convert images.h5 images.what
 expect 2 '--to nothing: is none of' convert images.h5 b.h5 --to nothing
 
+# Images simulated on two panels with a gap of a row between them.
+cat >two.geom <<END
+clen = 60 mm
+res = 500
+dim0 = %
+dim1 = ss
+dim2 = fs
+min_fs = 0
+max_fs = 11
+fs = x
+ss = y
+corner_x = -6
+lower/min_ss = 0
+lower/max_ss = 5
+lower/corner_y = -6
+upper/min_ss = 7
+upper/max_ss = 12
+upper/corner_y = 1
+bad_stop/min_x = -1
+bad_stop/max_x = 1
+bad_stop/min_y = -1
+bad_stop/max_y = 1
+END
+expect 0 'two.h5: 40 images' simulate a.yaml --set geometry.file=two.geom --set simulate.output=two.h5
+expect 0 'images          40 of 1 x 13 x 12 pixels' check two.h5
+expect 0 '8.97 % of them masked' check two.h5
+expect 0 'images of 142 pixels' reconstruct a.yaml --set data.file=two.h5
+
 # A blacklist.
 i=0
 while [ $i -lt 40 ]; do
