@@ -9,6 +9,14 @@
 
 #include "core/status.h"
 
+/* After these the process can do no more on the GPU; the GPU itself may be at fault. */
+static inline bool cuda_is_fault(cudaError_t error)
+{
+    return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable ||
+           error == cudaErrorHardwareStackError || error == cudaErrorIllegalAddress ||
+           error == cudaErrorLaunchFailure || error == cudaErrorLaunchTimeout;
+}
+
 /* The error as a status; takes it off the runtime, so that the next call starts clean. */
 static inline status cuda_status(cudaError_t error)
 {
@@ -16,7 +24,7 @@ static inline status cuda_status(cudaError_t error)
     (void)cudaGetLastError();
     bool resource = error == cudaErrorMemoryAllocation || error == cudaErrorNoDevice ||
                     error == cudaErrorInsufficientDriver || error == cudaErrorInvalidDevice ||
-                    error == cudaErrorDevicesUnavailable;
+                    error == cudaErrorDevicesUnavailable || cuda_is_fault(error);
     bool code = error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction;
     return resource ? STATUS_RESOURCE : code ? STATUS_UNSUPPORTED : STATUS_INTERNAL;
 }
