@@ -13,6 +13,7 @@ struct comm {
     int64_t chunk; /* most elements in one message */
     char place[160];
     const char *stage;
+    const comm_watch *watch;
 };
 
 enum { PLACE_SIZE = 256 };
@@ -103,6 +104,7 @@ status comm_split(comm *c, int color, comm **part)
     TRY_OR(fail, comm_describe(made));
     made->chunk = c->chunk;
     comm_set_place(made, c->place);
+    comm_set_watch(made, c->watch);
     *part = made;
     return STATUS_OK;
 fail:
@@ -157,6 +159,11 @@ void comm_set_stage(comm *c, const char *stage)
     c->stage = stage;
 }
 
+void comm_set_watch(comm *c, const comm_watch *watch)
+{
+    c->watch = watch;
+}
+
 status comm_blame(const comm *c, status mine)
 {
     const bool alone = c->size == 1 && !*c->place;
@@ -168,11 +175,13 @@ status comm_blame(const comm *c, status mine)
 
 status comm_agree_all(comm *c, status mine)
 {
+    if (c->watch && mine == STATUS_OK) mine = c->watch->begin(c->watch->context, c->stage);
     mine = comm_blame(c, mine);
     if (mine == STATUS_PARALLEL) return mine; /* nobody may be listening; main aborts */
     int failed = mine == STATUS_OK ? c->size : c->rank;
     int first = 0;
     MPI_TRY(MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, c->mpi));
+    if (c->watch) c->watch->end(c->watch->context);
     if (first == c->size) return STATUS_OK;
     int code = (int)mine;
     char place[PLACE_SIZE], message[STATUS_MESSAGE_SIZE];

@@ -49,6 +49,16 @@ void comm_set_stage(comm *c, const char *stage);
    world; no more than is known; nothing for a single rank without a place). Not collective. */
 status comm_blame(const comm *c, status mine);
 
+/* Who is told when this rank begins to wait for the others in comm_agree, at which stage (NULL: none),
+   and when it has met them. A failure of begin counts as this rank's.  Comms that are split off later
+   are watched alike. NULL: nobody. Not collective. */
+typedef struct comm_watch {
+    status (*begin)(void *context, const char *stage);
+    void (*end)(void *context);
+    void *context;
+} comm_watch;
+void comm_set_watch(comm *c, const comm_watch *watch);
+
 /* OK if every rank is OK; else, on all ranks, the code of the first rank that is not and its message,
    with its blame.  STATUS_PARALLEL comes back at once without a word to the others: only an abort
    ends it. */

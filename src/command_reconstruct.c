@@ -1,13 +1,18 @@
 #include "commands.h"
 
+#include "build_info.h"
+#include "checkpoint.h"
+#include "config_same.h"
 #include "core/clock.h"
 #include "devices.h"
 #include "forecast.h"
 #include "inputs.h"
+#include "interrupt.h"
+#include "keeper.h"
 #include "profile.h"
-#include "reconstruct.h"
 #include "results.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -58,54 +63,119 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
              seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
              t[STAGE_PHASE], t[STAGE_EXCHANGE], memory);
     if (!made->converged && comm_rank(world) == 0)
-        log_warning("NOT converged: FSC(0.5) of the halves is %s, the edge %.2f A, attempts: %d; "
+        log_warning("NOT converged: FSC(0.5) of the halves is %s, the edge %.2f A, attempts: %lld; "
                     "use more images, more generations, or another match.method",
-                    fsc_resolution_text(&made->resolution, text), 1 / made->s_max, made->attempts);
+                    fsc_resolution_text(&made->resolution, text), 1 / made->s_max,
+                    (long long)made->progress.attempts);
     return STATUS_OK;
 }
 
-/* Lines that did not reach the disk are a failure too. */
-static status close_log(const config *cfg, FILE *log)
+/* What the log says of the program and the machine; the ranks' GPUs follow. */
+static void log_provenance(const config *cfg, const catalogue *k, comm *world, FILE *log)
 {
-    const bool lost = log && ferror(log) != 0;
-    if ((log && fclose(log) != 0) || lost)
-        FAIL(STATUS_OUTPUT, "lines of %s/log.txt are lost: is the disk full? The results are whole",
-             cfg->run.directory);
+    uint64_t settings = 0;
+    char host[64] = "?";
+    (void)gethostname(host, sizeof host - 1);
+    if (!log || config_checksum(cfg, &settings) != STATUS_OK) return;
+    fprintf(log, "mtip %s, %s; %s, %s, %s; CUDA %s\n", BUILD_VERSION, BUILD_COMMIT, BUILD_COMPILER,
+            BUILD_TYPE, BUILD_FLAGS, BUILD_CUDA);
+    fprintf(log,
+            "%d ranks, rank 0 on %s with %ld cores; seed %lld; settings %016" PRIx64
+            ", data %016" PRIx64 "\n",
+            comm_size(world), host, sysconf(_SC_NPROCESSORS_ONLN), (long long)cfg->run.seed,
+            settings, k->checksum);
+    fputs("please cite: Donatelli, Sethian, Zwart, PNAS 114, 7222 (2017); Loh, Elser, Phys. Rev. E "
+          "80, 026705 (2009); Shih et al., arXiv 2102.08463 (2021)\n",
+          log);
+}
+
+/* Seconds that the run has, on rank 0: the shorter of what the user and the batch system give. */
+static status time_limit(const cli *c, double *seconds)
+{
+    const char *given = cli_option_text(c, "--time-limit");
+    *seconds = time_limit_of_job();
+    if (isfinite(*seconds)) log_info("the batch system gives this job %.0f s more", *seconds);
+    if (!given) return STATUS_OK;
+    double asked = 0;
+    TRY(time_limit_parse("--time-limit", given, &asked));
+    *seconds = fmin(*seconds, asked);
     return STATUS_OK;
 }
 
-status command_reconstruct(const cli *c, comm *world)
+/* Rank 0's: the directory, and whether the run is done already (its sentence, else ""). */
+static status open_directory(const cli *c, double *seconds, run_directory **directory,
+                             char *sentence, size_t size)
+{
+    TRY(time_limit(c, seconds));
+    TRY(run_directory_open(&c->config, cli_option_given(c, "--fresh"), directory));
+    log_also_to(run_directory_log(*directory));
+    return run_directory_done(*directory, sentence, size);
+}
+
+static status write_results(const config *cfg, const reconstruction *made,
+                            const run_directory *directory, const char *sentence)
+{
+    TRY(results_write(cfg, made));
+    TRY(run_directory_finish(directory, sentence));
+    checkpoint_remove(cfg);
+    return STATUS_OK;
+}
+
+enum { SENTENCE_SIZE = CONFIG_TEXT_SIZE + 128 };
+
+static status work(const cli *c, comm *world, run_directory *directory, double seconds,
+                   char sentence[SENTENCE_SIZE])
 {
     const config *cfg = &c->config;
-    const bool root = comm_rank(world) == 0;
     status result = STATUS_OK;
-    FILE *log = NULL;
     device *dev = NULL;
     catalogue *k = NULL;
+    keeper *keep = NULL;
     reconstruction *made = NULL;
-    const double start = clock_seconds();
     char text[FSC_TEXT_SIZE];
+    const double start = clock_seconds();
     const int threads = choose_threads(cfg, world);
-    TRY_OR(done, comm_agree(world, root ? results_begin(cfg, &log) : STATUS_OK));
-    log_also_to(log);
     TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
     TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
-    TRY_OR(done, reconstruct(cfg, dev, world, k, &made));
-    TRY_OR(done, comm_agree(world, root ? results_write(cfg, made) : STATUS_OK));
+    if (directory) log_provenance(cfg, k, world, run_directory_log(directory));
+    TRY_OR(done, keeper_create(cfg, world, k->checksum, directory, seconds, &keep));
+    TRY_OR(done, reconstruct(cfg, dev, world, k, keep, &made));
+    snprintf(sentence, SENTENCE_SIZE, "%s %s half-FSC(0.5) %s", cfg->run.directory,
+             made->converged ? "converged" : "NOT converged",
+             fsc_resolution_text(&made->resolution, text));
+    TRY_OR(done, comm_agree(world,
+                            directory ? write_results(cfg, made, directory, sentence) : STATUS_OK));
     TRY_OR(done, say_end(world, made, clock_seconds() - start));
     if (cli_option_given(c, "--profile")) TRY_OR(done, profile_print(cfg, dev, world, made));
-    if (root)
-        printf("%s %s half-FSC(0.5) %s\n", cfg->run.directory,
-               made->converged ? "converged" : "NOT converged",
-               fsc_resolution_text(&made->resolution, text));
+    if (directory) printf("%s\n", sentence);
 done:
-    log_also_to(NULL);
-    const status closed = close_log(cfg, log);
-    if (result == STATUS_OK) result = comm_agree(world, closed);
+    keeper_destroy(keep, result);
     reconstruction_destroy(made);
     catalogue_destroy(k);
     device_destroy(dev);
     return result;
+}
+
+status command_reconstruct(const cli *c, comm *world)
+{
+    const bool root = comm_rank(world) == 0;
+    status result = STATUS_OK;
+    run_directory *directory = NULL;
+    double seconds = INFINITY;
+    char sentence[SENTENCE_SIZE] = "";
+    interrupt_catch();
+    if (root) result = open_directory(c, &seconds, &directory, sentence, sizeof sentence);
+    result = comm_agree(world, result);
+    int64_t done = *sentence != 0;
+    if (result == STATUS_OK) result = comm_broadcast(world, &done, 1, COMM_INT64, 0);
+    if (result == STATUS_OK && !done) result = work(c, world, directory, seconds, sentence);
+    if (root && done && result == STATUS_OK) {
+        log_info("%s is done already; --fresh would begin anew", c->config.run.directory);
+        printf("%s\n", sentence);
+    }
+    log_also_to(NULL);
+    const status closed = run_directory_close(directory, result, status_message());
+    return result == STATUS_OK ? comm_agree(world, closed) : result;
 }

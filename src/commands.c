@@ -9,6 +9,10 @@ static const cli_option evaluate_options[] = {
 };
 
 static const cli_option reconstruct_options[] = {
+    {"--fresh", NULL, "begin anew: what an older run left in run.directory is moved to its name.1"},
+    {"--time-limit", "TIME",
+     "end with a checkpoint before this many seconds, or [hours:]minutes:seconds, have passed"
+     " (default: what Slurm gives the job)"},
     {"--profile", NULL, "print time, floor and bytes moved of every stage on every rank"},
     {NULL, NULL, NULL},
 };

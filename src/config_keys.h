@@ -141,6 +141,9 @@ INT (run, final_generations,      4,         1, 100000, "", "more of them, at fu
 REAL(run, resolution_start,       0.3,       0.01, 1, "", "resolution of the first generation, as a fraction of the largest |s| of the data")
 REAL(run, march,                  0.6,       0, 1, "", "fraction of the generations after which the resolution is full")
 INT (run, attempts,               2,         1, 1000, "", "whole reconstructions from different random starts; the best one counts")
+REAL(run, checkpoint_minutes,     10,        0, 1e6, "min", "at least this long between two checkpoints; 0: none for the time alone")
+INT (run, checkpoint_generations, 0,         0, 100000, "", "a checkpoint after this many generations as well; 0: none for the number alone")
+REAL(run, hang_timeout,           3600,      0, 1e7, "s", "without any progress, after which the run is ended; 0: never")
 BOOL(run, true_orientations,      false,     "start from the orientations stored in the data (for comparisons)")
 END(run)
 

@@ -30,7 +30,7 @@ static void add_phasing(const config *cfg, precision p, int ranks, forecast *f)
     const int64_t starts = cfg->phase.starts, grid = cube(fft_good_size(cfg->grid.size, false));
     const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
     f->phasing = real_bytes(p, 5 * divide_up(starts, ranks) * grid) + (2 * starts + 8) * volume;
-    f->host += 8 * volume;
+    f->host += (8 + 2 * 3) * volume; /* with the states of two runs (run_state.h) */
 }
 
 status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,

@@ -26,6 +26,7 @@ typedef struct catalogue {
     double *s;          /* [n_pixels][3], 1/Angstrom */
     double *radius;     /* [n_pixels] |s|, ascending */
     double *correction; /* [n_pixels] detector factor, mean 1 */
+    uint64_t checksum;  /* of the photons of every image and the places of the pixels */
 } catalogue;
 
 /* Opens cfg->data.file and looks at every image. Collective. */

@@ -23,6 +23,8 @@ enum { H5_MAX_RANK = 8 };
 typedef struct h5_writer h5_writer;
 
 status h5_create(const char *path, h5_writer **created);
+/* The same for a file that begins with this text and a checksum of all (io_seal.h). */
+status h5_create_sealed(const char *path, const char *about, h5_writer **created);
 /* Frees the writer in any case; on failure nothing is left of the temporary file. */
 status h5_commit(h5_writer *w);
 /* Gives up: removes the temporary file. Accepts NULL. */

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checksum.h"
 #include "io_atomic.h"
 #include "io_hdf5_error.h"
+#include "io_seal.h"
 
 /* Datasets are cut into chunks of at most CHUNK_BYTES, which fit the library's cache; PIECE_BYTES is
    the most that is written, and read back, at once. */
@@ -27,6 +29,7 @@ typedef struct written {
 
 struct h5_writer {
     atomic_file *file;
+    char *seal; /* the text of io_seal.h; NULL: none */
     hid_t id;
     entry *entries;
     int64_t n_entries;
@@ -38,21 +41,6 @@ struct h5_writer {
     return status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot %s '%s': %s", \
                        atomic_path((w)->file), what, name, h5_reason())
 
-static uint64_t checksum(const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    uint64_t sum = 0xcbf29ce484222325u + bytes;
-    for (; bytes >= 8; bytes -= 8, p += 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-        sum ^= sum >> 29;
-    }
-    for (; bytes > 0; bytes--, p++)
-        sum = (sum ^ *p) * 0x100000001b3u;
-    return sum;
-}
-
 /* Names and attributes of an object lie in its checksummed header, however many: the heaps that HDF5
    uses for more than eight survive damage worse. */
 static void keep_together(hid_t creation, bool is_group)
@@ -63,10 +51,11 @@ static void keep_together(hid_t creation, bool is_group)
 }
 
 /* Checksummed metadata, and no times: equal calls give equal files. */
-static hid_t create_file(const char *name)
+static hid_t create_file(const char *name, bool sealed)
 {
     hid_t creation = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
     keep_together(creation, true);
+    if (sealed) H5Pset_userblock(creation, SEAL_SIZE);
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t id = H5Fcreate(name, H5F_ACC_EXCL, creation, access);
@@ -77,16 +66,19 @@ static hid_t create_file(const char *name)
     return id;
 }
 
-status h5_create(const char *path, h5_writer **created)
+status h5_create_sealed(const char *path, const char *about, h5_writer **created)
 {
     *created = NULL;
     h5_silence();
     h5_writer *w = calloc(1, sizeof *w);
     if (!w) FAIL(STATUS_RESOURCE, "%s: no memory to write it", path);
     w->id = -1;
-    status result = atomic_begin(path, &w->file);
+    status result = STATUS_OK;
+    if (about && !(w->seal = strdup(about)))
+        result = FAILED(STATUS_RESOURCE, "%s: no memory to write it", path);
+    if (result == STATUS_OK) result = atomic_begin(path, &w->file);
     if (result == STATUS_OK) {
-        w->id = create_file(atomic_temporary(w->file));
+        w->id = create_file(atomic_temporary(w->file), about != NULL);
         if (w->id < 0)
             result = status_fail(STATUS_OUTPUT, __FILE__, __LINE__, "%s: cannot create '%s': %s",
                                  path, atomic_temporary(w->file), h5_reason());
@@ -96,6 +88,11 @@ status h5_create(const char *path, h5_writer **created)
     else
         h5_abandon(w);
     return result;
+}
+
+status h5_create(const char *path, h5_writer **created)
+{
+    return h5_create_sealed(path, NULL, created);
 }
 
 /* Creates the groups above the last part of an object's name. */
@@ -428,6 +425,7 @@ static void release(h5_writer *w)
         free(w->entries[i].name);
     }
     if (w->id >= 0) H5Fclose(w->id);
+    free(w->seal);
     free(w->entries);
     free(w->pieces);
     free(w);
@@ -437,6 +435,7 @@ status h5_commit(h5_writer *w)
 {
     status result = close_file(w);
     if (result == STATUS_OK) result = verify(w);
+    if (result == STATUS_OK && w->seal) result = seal_write(atomic_temporary(w->file), w->seal);
     if (result == STATUS_OK) {
         result = atomic_commit(w->file);
         release(w);

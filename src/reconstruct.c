@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "keeper.h"
 #include "mtip/align.h"
 
 #include <math.h>
@@ -14,6 +15,16 @@ static const double agreement_level = 0.5;
    were seen to reach 0.66 and more, runs trapped by raw L2 matching 0.50 at most
    (tests/convergence.sh). */
 static const double agreement_reach = 0.58;
+
+/* What every part of the work needs. */
+typedef struct task {
+    const config *cfg;
+    const device *dev;
+    comm *world;
+    const catalogue *catalogue;
+    keeper *keep;
+    reconstruction *made;
+} task;
 
 static double clamp(double x, double low, double high)
 {
@@ -79,25 +90,60 @@ static void plan_work(const config *cfg, int ranks, reconstruction *made)
     }
 }
 
-/* Collective over the run's comm. */
-static status one_generation(run *r, comm *c, const char *who, int number, int last,
-                             const run_step *step, reconstruction *made)
+static void work_is_done(reconstruction *made, const run_step *step)
 {
-    run_record record;
-    TRY(run_generation(r, number, step, &record));
-    made->work_done += work_of(step);
     made->work_left = fmax(0, made->work_left - work_of(step));
-    const stage_cost *t = record.costs;
-    const double eta = (clock_seconds() - made->start) * made->work_left / made->work_done;
+}
+
+/* A run on the ranks of a comm, whose first rank keeps the state. */
+typedef struct part {
+    run *run;
+    comm *comm;
+    const char *name; /* for the log */
+    run_state *state; /* in the progress */
+    int before, last; /* generations before this part, and when it is done */
+} part;
+
+static void log_generation(const task *t, const part *p, int g, const run_record *record)
+{
+    const run_step *step = &record->step;
+    const stage_cost *c = record->costs;
     log_info("%s generation=%d/%d resolution=%.1fA references=%lld active=%lld perplexity=%.1f "
              "moved=%.1fdeg cg=%d R=%.3f slice=%.2fs match=%.2fs merge=%.2fs phase=%.2fs "
              "exchange=%.2fs eta=%.0fs",
-             who, number + 1, last, 1 / (step->resolution * run_s_max(r)),
-             (long long)step->n_references, (long long)record.n_active, record.perplexity,
-             record.moved, record.cg_iterations, record.r_factor, t[STAGE_SLICE].seconds,
-             t[STAGE_MATCH].seconds, t[STAGE_MERGE].seconds + t[STAGE_SOLVE].seconds,
-             t[STAGE_PHASE].seconds, t[STAGE_EXCHANGE].seconds, eta);
-    return comm_agree(c, keep_record(made, &record));
+             p->name, p->before + g + 1, p->last, 1 / (step->resolution * run_s_max(p->run)),
+             (long long)step->n_references, (long long)record->n_active, record->perplexity,
+             record->moved, record->cg_iterations, record->r_factor, c[STAGE_SLICE].seconds,
+             c[STAGE_MATCH].seconds, c[STAGE_MERGE].seconds + c[STAGE_SOLVE].seconds,
+             c[STAGE_PHASE].seconds, c[STAGE_EXCHANGE].seconds, t->made->seconds_left);
+}
+
+/* Generation g of the part. Collective over its comm. */
+static status one_generation(const task *t, const part *p, int g, const run_step *step)
+{
+    run_record record;
+    reconstruction *made = t->made;
+    keeper_enter(t->keep);
+    TRY(run_generation(p->run, p->before + g, step, &record));
+    made->work_done += work_of(step);
+    work_is_done(made, step);
+    made->seconds_left = (clock_seconds() - made->start) * made->work_left / made->work_done;
+    log_generation(t, p, g, &record);
+    status result = keep_record(made, &record);
+    if (result == STATUS_OK && comm_rank(p->comm) == 0) result = run_save(p->run, g + 1, p->state);
+    if (result == STATUS_OK) p->state->generation = g + 1;
+    return comm_agree(p->comm, result);
+}
+
+/* The run goes on from its state, if there is one, which the comm's first rank keeps. */
+static status restore(const part *p)
+{
+    if (p->state->generation == 0) return STATUS_OK;
+    TRY(run_restore(p->run, p->state));
+    if (comm_rank(p->comm) == 0) return STATUS_OK;
+    free(p->state->values);
+    p->state->values = NULL;
+    return STATUS_OK;
 }
 
 static status true_orientations(const catalogue *k, const images *set, double *quaternions)
@@ -122,123 +168,123 @@ static status start_from_truth(run *r, comm *c, const catalogue *k, const images
     return result;
 }
 
-/* Reconstructs images part, part + parts, .. on the ranks of c; density: host [n]^3 on all of them. */
-static status search(const config *cfg, const device *dev, comm *c, const catalogue *k, int parts,
-                     int number, uint64_t seed, reconstruction *made, double *density)
+/* All of the search, generation by generation; ranks of other comms do the same.  `result` is how this
+   rank comes here. Collective over the world. */
+static status generations(const task *t, const part *p, status result)
+{
+    for (int g = first_generation(t->cfg); g < t->cfg->run.generations; g++) {
+        const run_step step = search_step(t->cfg, g);
+        if (g < p->state->generation)
+            work_is_done(t->made, &step);
+        else if (result == STATUS_OK)
+            result = one_generation(t, p, g, &step);
+        TRY(keeper_meet(t->keep, result, t->made));
+    }
+    return STATUS_OK;
+}
+
+/* Reconstructs every other image, from number `half` on, on the ranks of c; density: host [n]^3 on all
+   of them. Collective over the world. */
+static status search(const task *t, comm *c, int half, uint64_t seed, double *density)
 {
     status result = STATUS_OK;
     images *set = NULL;
-    run *r = NULL;
-    char who[32];
-    snprintf(who, sizeof who, parts == 1 ? "all" : "half=%d", number + 1);
-    TRY_OR(done, images_load(k, c, parts, number, &set));
-    TRY_OR(done, run_create(cfg, dev, c, k, set, seed, &r));
-    const int last = (int)cfg->run.generations;
-    if (cfg->run.true_orientations) TRY_OR(done, start_from_truth(r, c, k, set));
-    for (int g = first_generation(cfg); g < last; g++) {
-        const run_step step = search_step(cfg, g);
-        TRY_OR(done, one_generation(r, c, who, g, last, &step, made));
-    }
-    memcpy(density, run_density(r),
-           (size_t)(made->size * made->size * made->size) * sizeof *density);
+    part p = {.comm = c,
+              .name = half == 0 ? "half=1" : "half=2",
+              .state = &t->made->progress.runs[RUN_HALF_1 + half],
+              .last = (int)t->cfg->run.generations};
+    result = images_load(t->catalogue, c, 2, half, &set);
+    if (result == STATUS_OK)
+        result = run_create(t->cfg, t->dev, c, t->catalogue, set, seed, &p.run);
+    if (result == STATUS_OK) result = restore(&p);
+    if (result == STATUS_OK && t->cfg->run.true_orientations && p.state->generation == 0)
+        result = start_from_truth(p.run, c, t->catalogue, set);
+    TRY_OR(done, generations(t, &p, result));
+    memcpy(density, run_density(p.run), (size_t)cube(t->made->size) * sizeof *density);
 done:
-    run_destroy(r);
+    run_destroy(p.run);
     images_destroy(set);
     return result;
 }
 
 /* Both halves, side by side on two groups of ranks, or one after the other on a single one. */
-static status search_halves(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                            uint64_t seed, reconstruction *made, double *const half[2])
+static status search_halves(const task *t, uint64_t seed, double *const half[2])
 {
+    progress *p = &t->made->progress;
+    comm *world = t->world, *group = NULL;
     const int ranks = comm_size(world), second = ranks / 2;
-    const int64_t n = made->size * made->size * made->size;
+    const int64_t n = cube(t->made->size);
+    p->owners[RUN_HALF_2] = ranks == 1 ? 0 : second;
     if (ranks == 1) {
         for (int h = 0; h < 2; h++)
-            TRY(search(cfg, dev, world, k, 2, h, 2 * seed + (uint64_t)h, made, half[h]));
+            TRY(search(t, world, h, 2 * seed + (uint64_t)h, half[h]));
         return STATUS_OK;
     }
-    comm *group = NULL;
     const int h = comm_rank(world) >= second;
     TRY(comm_split(world, h, &group));
-    status result = search(cfg, dev, group, k, 2, h, 2 * seed + (uint64_t)h, made, half[h]);
+    run_state_clear(&p->runs[h == 0 ? RUN_HALF_2 : RUN_HALF_1]);
+    const status result = search(t, group, h, 2 * seed + (uint64_t)h, half[h]);
     comm_destroy(group);
-    TRY(comm_agree(world, result));
+    TRY(result);
     TRY(comm_broadcast(world, half[0], n, COMM_DOUBLE, 0));
     return comm_broadcast(world, half[1], n, COMM_DOUBLE, second);
 }
 
-/* Compares two halves, the second brought into the frame of the first (in place). Rank 0 compares
-   and tells all, so that they go on alike whatever processors they have. */
-static status compare(const device *dev, comm *world, const reconstruction *made,
-                      const double *first, double *second, fsc **agreement, fsc_resolution *reached)
+/* The FSC of two halves in one frame. Rank 0's resolution is everybody's, so that they go on alike
+   whatever processors they have. */
+static status correlate(const task *t, const double *first, const double *second, fsc **agreement,
+                        fsc_resolution *reached)
 {
-    const int64_t n = made->size * made->size * made->size;
+    const reconstruction *made = t->made;
+    TRY(comm_agree(t->world, fsc_create(t->dev, made->size, made->voxel, made->s_max, first, second,
+                                        agreement)));
+    *reached = fsc_resolution_at(*agreement, agreement_level);
+    return comm_broadcast(t->world, reached, sizeof *reached, COMM_BYTE, 0);
+}
+
+/* Compares two halves, the second brought into the frame of the first (in place). Rank 0 aligns
+   and tells all. */
+static status compare(const task *t, const double *first, double *second, fsc **agreement,
+                      fsc_resolution *reached)
+{
+    const reconstruction *made = t->made;
+    comm *world = t->world;
+    const int64_t n = cube(made->size);
     status result = STATUS_OK;
     alignment found;
     double *moved = malloc((size_t)n * sizeof *moved);
     comm_set_stage(world, "compare");
     if (!moved) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (result == STATUS_OK && comm_rank(world) == 0)
-        result = align(dev, made->size, (double)made->size / 2, first, second, moved, &found);
+        result = align(t->dev, made->size, (double)made->size / 2, first, second, moved, &found);
     TRY_OR(done, comm_agree(world, result));
     TRY_OR(done, comm_broadcast(world, moved, n, COMM_DOUBLE, 0));
     if (moved) memcpy(second, moved, (size_t)n * sizeof *second);
-    TRY_OR(done, comm_agree(world, fsc_create(dev, made->size, made->voxel, made->s_max, first,
-                                              second, agreement)));
-    *reached = fsc_resolution_at(*agreement, agreement_level);
-    TRY_OR(done, comm_broadcast(world, reached, sizeof *reached, COMM_BYTE, 0));
+    TRY_OR(done, correlate(t, first, second, agreement, reached));
     comm_set_stage(world, NULL);
 done:
     free(moved);
     return result;
 }
 
-/* Halves found so far, attempt by attempt: half[h][0..n-1], room for run.attempts. */
-typedef struct pool {
-    int n;
-    double **half[2];
-} pool;
-
-static status pool_create(const config *cfg, pool *p)
+static bool has_converged(const reconstruction *made)
 {
-    for (int h = 0; h < 2; h++) {
-        p->half[h] = calloc((size_t)cfg->run.attempts, sizeof *p->half[h]);
-        if (!p->half[h]) FAIL(STATUS_RESOURCE, "out of host memory");
-    }
-    return STATUS_OK;
-}
-
-/* Two more halves of `size` voxels. */
-static status pool_grow(pool *p, int64_t size)
-{
-    const int i = p->n++;
-    for (int h = 0; h < 2; h++)
-        if (!(p->half[h][i] = calloc((size_t)size, sizeof(double))))
-            FAIL(STATUS_RESOURCE, "out of host memory for the halves of attempt %d", p->n);
-    return STATUS_OK;
-}
-
-static void pool_free(pool *p)
-{
-    for (int h = 0; h < 2; h++) {
-        for (int i = 0; i < p->n; i++)
-            free(p->half[h][i]);
-        free(p->half[h]);
-    }
+    return made->resolution.angstrom * made->s_max <= 1 / agreement_reach;
 }
 
 /* Compares first half i with second half j; the better pair becomes the result's halves. */
-static status judge_pair(const device *dev, comm *world, const pool *p, int i, int j,
-                         reconstruction *made)
+static status judge_pair(const task *t, int64_t i, int64_t j)
 {
-    const size_t n = (size_t)(made->size * made->size * made->size);
+    reconstruction *made = t->made;
+    const progress *p = &made->progress;
+    const size_t n = (size_t)cube(made->size);
     fsc *agreement = NULL;
     fsc_resolution reached;
-    TRY(compare(dev, world, made, p->half[0][i], p->half[1][j], &agreement, &reached));
+    TRY(compare(t, p->half[0][i], p->half[1][j], &agreement, &reached));
     char text[FSC_TEXT_SIZE];
-    log_info("first half %d and second half %d: FSC(0.5) %s, the edge is %.2f A", i + 1, j + 1,
-             fsc_resolution_text(&reached, text), 1 / made->s_max);
+    log_info("first half %lld and second half %lld: FSC(0.5) %s, the edge is %.2f A",
+             (long long)i + 1, (long long)j + 1, fsc_resolution_text(&reached, text),
+             1 / made->s_max);
     if (made->agreement && made->resolution.angstrom <= reached.angstrom) {
         fsc_destroy(agreement);
         return STATUS_OK;
@@ -248,19 +294,19 @@ static status judge_pair(const device *dev, comm *world, const pool *p, int i, i
     made->resolution = reached;
     memcpy(made->half[0], p->half[0][i], n * sizeof(double));
     memcpy(made->half[1], p->half[1][j], n * sizeof(double));
-    made->converged = reached.angstrom * made->s_max <= 1 / agreement_reach;
+    made->converged = has_converged(made);
     return STATUS_OK;
 }
 
 /* The halves of the newest attempt against each other and against those of the earlier ones: any
    two independent halves that agree will do. */
-static status judge(const device *dev, comm *world, const pool *p, reconstruction *made)
+static status judge(const task *t, int64_t newest)
 {
-    const int newest = p->n - 1;
-    TRY(judge_pair(dev, world, p, newest, newest, made));
-    for (int i = 0; i < newest && !made->converged; i++) {
-        TRY(judge_pair(dev, world, p, i, newest, made));
-        TRY(judge_pair(dev, world, p, newest, i, made));
+    const reconstruction *made = t->made;
+    TRY(judge_pair(t, newest, newest));
+    for (int64_t i = 0; i < newest && !made->converged; i++) {
+        TRY(judge_pair(t, i, newest));
+        TRY(judge_pair(t, newest, i));
     }
     char text[FSC_TEXT_SIZE];
     log_info("the halves: FSC(0.5) %s, %s", fsc_resolution_text(&made->resolution, text),
@@ -268,30 +314,30 @@ static status judge(const device *dev, comm *world, const pool *p, reconstructio
     return STATUS_OK;
 }
 
-static status search_until_agreed(const config *cfg, const device *dev, comm *world,
-                                  const catalogue *k, reconstruction *made)
+static status search_until_agreed(const task *t)
 {
-    status result = STATUS_OK;
-    pool p = {0};
-    TRY_OR(done, comm_agree(world, pool_create(cfg, &p)));
-    for (int i = 0; i < cfg->run.attempts && !made->converged; i++) {
-        const uint64_t seed = (uint64_t)cfg->run.seed + 1000003 * (uint64_t)i;
-        TRY_OR(done, comm_agree(world, pool_grow(&p, made->size * made->size * made->size)));
-        double *const halves[2] = {p.half[0][i], p.half[1][i]};
-        TRY_OR(done, search_halves(cfg, dev, world, k, seed, made, halves));
-        TRY_OR(done, judge(dev, world, &p, made));
+    reconstruction *made = t->made;
+    progress *p = &made->progress;
+    while (p->attempts < t->cfg->run.attempts && !made->converged) {
+        const int64_t i = p->attempts;
+        TRY(comm_agree(t->world, progress_grow(p)));
+        double *const halves[2] = {p->half[0][i], p->half[1][i]};
+        TRY(search_halves(t, (uint64_t)t->cfg->run.seed + 1000003 * (uint64_t)i, halves));
+        TRY(judge(t, i));
+        run_state_clear(&p->runs[RUN_HALF_1]);
+        run_state_clear(&p->runs[RUN_HALF_2]);
+        p->attempts++;
     }
-    made->attempts = p.n;
-done:
-    pool_free(&p);
-    return result;
+    p->searched = true;
+    progress_forget(p);
+    return STATUS_OK;
 }
 
 /* The final generations start from the average of halves that agree, else from the first one. */
 static status set_start(run *r, comm *c, const reconstruction *made)
 {
     status result = STATUS_OK;
-    const int64_t n = made->size * made->size * made->size;
+    const int64_t n = cube(made->size);
     double *start = malloc((size_t)n * sizeof *start);
     TRY_OR(done, comm_agree(c, start ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     for (int64_t i = 0; i < n; i++)
@@ -303,14 +349,32 @@ done:
 }
 
 /* Generations with all images and more references; the last one is not fed back. */
-static status refine(const config *cfg, run *r, comm *c, reconstruction *made)
+static status refine(const task *t, const part *p)
 {
-    TRY(set_start(r, c, made));
-    const int first = (int)cfg->run.generations, count = (int)cfg->run.final_generations;
-    for (int g = 0; g < count; g++) {
-        const run_step step = final_step(cfg, g);
-        TRY(one_generation(r, c, "all", first + g, first + count, &step, made));
+    if (p->state->generation == 0) TRY(set_start(p->run, p->comm, t->made));
+    for (int g = 0; g < t->cfg->run.final_generations; g++) {
+        const run_step step = final_step(t->cfg, g);
+        if (g < p->state->generation) {
+            work_is_done(t->made, &step);
+            continue;
+        }
+        const status result = one_generation(t, p, g, &step);
+        TRY(keeper_meet(t->keep, result, t->made));
     }
+    return STATUS_OK;
+}
+
+static status phase_final(const task *t, const part *p)
+{
+    const config *cfg = t->cfg;
+    reconstruction *made = t->made;
+    keeper_enter(t->keep);
+    const status result = run_phase_final(p->run, cfg->phase.starts, (int)cfg->phase.final_loops,
+                                          &made->average, &made->final);
+    TRY(keeper_meet(t->keep, result, made));
+    log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
+             (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
+             made->final.r_factor);
     return STATUS_OK;
 }
 
@@ -323,7 +387,7 @@ static double *copy_of(const double *from, int64_t n)
 
 static status take_results(const run *r, const images *set, reconstruction *made)
 {
-    const int64_t n = made->size * made->size * made->size;
+    const int64_t n = cube(made->size);
     made->n_images = set->n;
     made->density = copy_of(run_density(r), n);
     made->autocorrelation = malloc((size_t)n * sizeof *made->autocorrelation);
@@ -338,23 +402,25 @@ static status take_results(const run *r, const images *set, reconstruction *made
     return run_autocorrelation(r, made->autocorrelation);
 }
 
-static status finish(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                     reconstruction *made)
+static status finish(const task *t)
 {
+    const config *cfg = t->cfg;
     status result = STATUS_OK;
     images *set = NULL;
-    run *r = NULL;
-    TRY_OR(done, images_load(k, world, 1, 0, &set));
-    TRY_OR(done, run_create(cfg, dev, world, k, set, (uint64_t)cfg->run.seed, &r));
-    TRY_OR(done, refine(cfg, r, world, made));
-    TRY_OR(done, run_phase_final(r, cfg->phase.starts, (int)cfg->phase.final_loops, &made->average,
-                                 &made->final));
-    log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
-             (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
-             made->final.r_factor);
-    TRY_OR(done, comm_agree(world, take_results(r, set, made)));
+    part p = {.comm = t->world,
+              .name = "all",
+              .state = &t->made->progress.runs[RUN_ALL],
+              .before = (int)cfg->run.generations,
+              .last = (int)(cfg->run.generations + cfg->run.final_generations)};
+    TRY_OR(done, images_load(t->catalogue, t->world, 1, 0, &set));
+    TRY_OR(done,
+           run_create(cfg, t->dev, t->world, t->catalogue, set, (uint64_t)cfg->run.seed, &p.run));
+    TRY_OR(done, restore(&p));
+    TRY_OR(done, refine(t, &p));
+    TRY_OR(done, phase_final(t, &p));
+    TRY_OR(done, comm_agree(t->world, take_results(p.run, set, t->made)));
 done:
-    run_destroy(r);
+    run_destroy(p.run);
     images_destroy(set);
     return result;
 }
@@ -364,7 +430,7 @@ static status start(const config *cfg, const catalogue *k, reconstruction *made)
     made->size = cfg->grid.size;
     made->s_max = k->radius[k->n_pixels - 1];
     made->voxel = 1 / (2 * made->s_max);
-    const size_t n = (size_t)(made->size * made->size * made->size);
+    const size_t n = (size_t)cube(made->size);
     for (int h = 0; h < 2; h++)
         made->half[h] = calloc(n, sizeof *made->half[h]);
     if (!made->half[0] || !made->half[1])
@@ -372,21 +438,34 @@ static status start(const config *cfg, const catalogue *k, reconstruction *made)
             STATUS_RESOURCE,
             "no memory for maps of grid.size %lld, %.1f GB each; lower it, or use fewer ranks a node",
             (long long)made->size, 8e-9 * (double)n);
+    return progress_create(made->size, cfg->run.attempts, &made->progress);
+}
+
+/* From the checkpoint, if there is one. */
+static status resume(const task *t)
+{
+    reconstruction *made = t->made;
+    TRY(keeper_resume(t->keep, made));
+    if (made->progress.attempts == 0) return STATUS_OK;
+    TRY(correlate(t, made->half[0], made->half[1], &made->agreement, &made->resolution));
+    made->converged = has_converged(made);
     return STATUS_OK;
 }
 
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                   reconstruction **created)
+                   keeper *keep, reconstruction **created)
 {
     status result = STATUS_OK;
     *created = NULL;
     reconstruction *made = calloc(1, sizeof *made);
+    const task t = {cfg, dev, world, k, keep, made};
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
     made->start = clock_seconds();
     plan_work(cfg, comm_size(world), made);
-    TRY_OR(fail, search_until_agreed(cfg, dev, world, k, made));
-    TRY_OR(fail, finish(cfg, dev, world, k, made));
+    TRY_OR(fail, resume(&t));
+    TRY_OR(fail, search_until_agreed(&t));
+    TRY_OR(fail, finish(&t));
     *created = made;
     return STATUS_OK;
 fail:
@@ -398,6 +477,7 @@ void reconstruction_destroy(reconstruction *made)
 {
     if (!made) return;
     fsc_destroy(made->agreement);
+    progress_free(&made->progress);
     void *arrays[] = {made->density,         made->half[0], made->half[1],
                       made->autocorrelation, made->source,  made->orientations,
                       made->fluence,         made->scores,  made->records};

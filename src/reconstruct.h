@@ -13,6 +13,7 @@
 #include "images.h"
 #include "mtip/average.h"
 #include "mtip/fsc.h"
+#include "progress.h"
 #include "run.h"
 
 /* Host arrays; the same on all ranks but for the records and the times. */
@@ -25,7 +26,6 @@ typedef struct reconstruction {
     fsc *agreement;            /* of the halves */
     fsc_resolution resolution; /* of the halves, at 0.5 */
     bool converged;            /* the verdict */
-    int attempts;
     int64_t n_images;
     int64_t *source;          /* [n_images] indices in the file */
     double *orientations;     /* [n_images][4] */
@@ -35,12 +35,17 @@ typedef struct reconstruction {
     int n_records;
     run_record *records;                /* of the runs that this rank took part in, in order */
     double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */
+    double seconds_left;
+    progress progress; /* of the search and the final generations */
 } reconstruction;
 
-/* The data set's images against one another, as said above; the caller destroys what is made.  A run
-   that does not converge is no failure.  The catalogue is of inputs_open.  Collective. */
+typedef struct keeper keeper;
+
+/* The data set's images against one another, as said above, from where the keeper's checkpoint stands;
+   the caller destroys what is made.  A run that does not converge is no failure; STATUS_STOPPED if it
+   has to go on another time.  The catalogue is of inputs_open.  Collective. */
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                   reconstruction **created);
+                   keeper *keep, reconstruction **created);
 /* Accepts NULL. */
 void reconstruction_destroy(reconstruction *made);
 

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_SIZE = CONFIG_TEXT_SIZE + 64 };
@@ -31,57 +29,6 @@ enum { N_RESULTS = sizeof result_names / sizeof *result_names };
 static void new_path_of(const config *cfg, const char *name, char path[PATH_SIZE])
 {
     snprintf(path, PATH_SIZE, "%s/%s.new", cfg->run.directory, name);
-}
-
-static status make_directory(const char *path)
-{
-    char part[CONFIG_TEXT_SIZE];
-    const size_t length = strlen(path);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != 0) continue;
-        memcpy(part, path, i);
-        part[i] = 0;
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            FAIL(STATUS_OUTPUT,
-                 "cannot make the run directory %s: %s; choose another run.directory", part,
-                 strerror(errno));
-    }
-    struct stat about;
-    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
-        FAIL(STATUS_OUTPUT,
-             "the run directory %s is a file, or a link to nothing; choose another run.directory",
-             path);
-    if (access(path, W_OK | X_OK) != 0)
-        FAIL(STATUS_OUTPUT, "cannot write in the run directory %s: %s", path, strerror(errno));
-    return STATUS_OK;
-}
-
-/* The lock is on log.txt, and goes when the process does, however it ends. File systems without
-   locks do without. */
-static status lock_directory(const config *cfg, FILE *log)
-{
-    if (flock(fileno(log), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        FAIL(STATUS_OUTPUT,
-             "another run writes in the run directory %s; wait for its end, or choose another "
-             "run.directory",
-             cfg->run.directory);
-    return STATUS_OK;
-}
-
-status results_begin(const config *cfg, FILE **log)
-{
-    char path[PATH_SIZE];
-    *log = NULL;
-    TRY(make_directory(cfg->run.directory));
-    path_of(cfg, "log.txt", path);
-    FILE *opened = fopen(path, "a");
-    if (!opened) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
-    status result = lock_directory(cfg, opened);
-    if (result == STATUS_OK)
-        *log = opened;
-    else
-        fclose(opened);
-    return result;
 }
 
 /* -- maps -- */

@@ -1,4 +1,4 @@
-/* run_parts.h: what a run holds; for run.c, run_create.c and run_phase.c only. */
+/* run_parts.h: what a run holds; for run*.c only. */
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 

@@ -25,3 +25,15 @@ add_test(NAME mutate COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mutate.sh $<TARGET_F
   $<TARGET_FILE:mutate> ${CMAKE_SOURCE_DIR} 300)
 set_tests_properties(mutate PROPERTIES TIMEOUT 600 ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+
+# Checkpoints, and the calls that fail while one is written (a library to preload).
+add_library(inject_io MODULE inject_io.c)
+target_link_libraries(inject_io PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(inject_io PROPERTIES C_VISIBILITY_PRESET default)
+add_executable(test_checkpoint test_checkpoint.c)
+target_compile_definitions(test_checkpoint PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  INJECT_IO="$<TARGET_FILE:inject_io>" SELF="$<TARGET_FILE_DIR:inject_io>/test_checkpoint")
+target_link_libraries(test_checkpoint PRIVATE app PkgConfig::CMOCKA)
+add_test(NAME checkpoint COMMAND test_checkpoint)
+set_tests_properties(checkpoint PROPERTIES LABELS unit SKIP_RETURN_CODE 77
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/leaks.supp")

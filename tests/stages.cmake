@@ -42,7 +42,7 @@ endforeach()
 # Scripts that run the program; h5_tool compares and damages files for them.
 add_executable(h5_tool h5_tool.c)
 target_link_libraries(h5_tool PRIVATE app)
-foreach(name ranks bad_input interrupted)
+foreach(name ranks bad_input interrupted resume)
   add_test(NAME ${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.sh $<TARGET_FILE:mtip>
     ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600
@@ -66,4 +66,16 @@ endforeach()
 add_test(NAME bench_mtip COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_bench_mtip.sh
   $<TARGET_FILE:mtip>)
 set_tests_properties(bench_mtip PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
+  ENVIRONMENT "${mpi_environment}")
+
+# A rank that stands still, and a library to preload that makes numbers that are none.
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+add_library(inject_nan MODULE inject_nan.c)
+target_link_libraries(inject_nan PRIVATE PkgConfig::OPENBLAS ${CMAKE_DL_LIBS})
+set_target_properties(inject_nan PROPERTIES C_VISIBILITY_PRESET default)
+add_test(NAME stuck COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_stuck.sh $<TARGET_FILE:mtip>
+  ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR} $<TARGET_FILE:inject_nan>)
+add_test(NAME kill_loop COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/kill_loop.sh 5 $<TARGET_FILE:mtip>
+  ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR})
+set_tests_properties(stuck kill_loop PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
   ENVIRONMENT "${mpi_environment}")

@@ -23,6 +23,10 @@ slice: {references: 40, final_references: 40}
 phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
 run: {generations: 2, final_generations: 1, attempts: 1, directory: run}
 END
+# anew COMMAND: what older runs left is gone (a run that is done is not repeated).
+anew() {
+  [ "$1" != reconstruct ] || [ -n "$keep" ] || rm -rf run other
+}
 # expect CODE TEXT COMMAND ARGUMENT...: mtip exits with CODE and says TEXT.
 check() {
   got=$?
@@ -33,6 +37,7 @@ check() {
 expect() {
   code=$1 text=$2
   shift 2
+  anew "$1"
   "$mtip" "$@" >out 2>&1
   check "$@"
 }
@@ -50,6 +55,7 @@ both() {
     tail -n 1 out | cmp -s - said || { say "check $*: not the words of reconstruct"; cat out said; }
     set -- reconstruct "$@"
   fi
+  anew "$1"
   "$mpirun" --oversubscribe -n 3 "$mtip" "$@" >out 2>&1
   check 'on three ranks:' "$@"
   [ "$code" -eq 0 ] || [ "$(grep -cF -- "$text" out)" -eq 1 ] || say "said more than once: $text"
@@ -61,6 +67,7 @@ config() {
 }
 expect 0 'images.h5: 40 images' simulate a.yaml
 expect 0 'converged' reconstruct a.yaml
+cp -r run good
 
 # Settings: the place, the value, the cure.
 config 'grid:\n  sise: 41\n' '2:3: '
@@ -153,10 +160,16 @@ reconstruct_bad="reconstruct a.yaml --set data.file=bad.h5 --set run.directory=o
 }
 
 # A run that fails leaves the results of the one before, and the settings beside them.
-cp -r run good
+keep=1
+rm -rf run
+cp -r good run
+rm run/DONE
 bad_at /intensities 0
 both 4 'have no photons' reconstruct a.yaml --set data.file=bad.h5
-diff -r -x log.txt good run || say 'a failed run has changed the results of the one before'
+grep -q 'have no photons' run/FAILED || say 'a failed run leaves no word'
+diff -r -x log.txt -x DONE -x FAILED good run || say 'a failed run has changed the results of the one before'
+
+keep=
 
 # Results that are damaged.
 cp -r good spoilt
@@ -190,12 +203,16 @@ both 0 '1 images with more than 1000 times the photons' reconstruct a.yaml --set
 # Two runs at once in one directory: the second one is told.
 mkdir -p run
 touch held
-(flock 9 && while [ -e held ]; do sleep 0.2; done) 9>>run/log.txt &
+keep=1
+printf 'host here\nprocess 7\njob 8\nstart now\n' >run/lock
+(flock 9 && while [ -e held ]; do sleep 0.2; done) 9>>run/lock &
 holder=$!
 sleep 1
-both 6 'another run writes in the run directory run; wait for its end' reconstruct a.yaml
+both 6 'another run works in run (host here, process 7, job 8, since now); wait for its end' \
+  reconstruct a.yaml
 rm held
 wait $holder
+keep=
 
 # Places that cannot be written: a file in the way, a read-only file system.
 echo old >file
@@ -233,6 +250,7 @@ full() {
     cp -r "$old" disk/
     mount -o remount,size=$(($(du -sk disk | cut -f1) + free))k disk
     cp -r disk before
+  rm -f before/*/status.json
     "$mtip" "$@" >out 2>&1
     got=$?
     if [ $got -eq 0 ]; then
@@ -241,7 +259,7 @@ full() {
       grep -q 'The results are whole' out || { say "$free KiB free: exit code $got"; head -n 8 out; }
     else
       n_full=$((n_full + 1))
-      rm -f before/*/log.txt disk/*/log.txt # of this run, not of the result
+      rm -f before/*/log.txt disk/*/log.txt disk/*/FAILED disk/*/status.json # of this run
       diff -r before disk || say "$free KiB free: the old result has changed"
     fi
     rm -rf before
@@ -251,5 +269,7 @@ full() {
   [ $n_full -gt 4 ] && [ $n_written -eq 1 ] || say "$*: $n_full too full, $n_written written"
 }
 full images.h5 simulate a.yaml --set simulate.output=disk/images.h5 --set simulate.seed=2
+rm good/DONE # a run that was killed before its last word
+cp -r good run
 full run reconstruct a.yaml --set run.directory=disk/run --set run.seed=2
 exit $failed
