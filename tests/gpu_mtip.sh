@@ -1,0 +1,84 @@
+#!/bin/sh
+# The program on a machine with a GPU, from a build folder (made with -DMTIP_CUDA=ON): suites of the
+# stages, one data set on the CPU and the GPU, memory over 100 generations, a run that does not fit,
+# the paper's iteration, compute-sanitizer on a small reconstruction.
+# Usage: sh tests/gpu_mtip.sh BUILD_DIR [suites] [same] [memory] [refuse] [table2] [sanitize]
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "$1" && pwd)
+shift
+mtip=$build/bin/mtip work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export MTIP_REQUIRE_GPU=1
+cat >"$work/small.yaml" <<END
+molecule: {file: $root/tests/data/2LYZ.pdb, b_factor: 20}
+detector: {pixels: 16, pixel_size: 2, distance: 53.7, beam_stop: 2}
+simulate: {images: 150, photons_per_image: 2e3, output: d.h5}
+data: {file: d.h5}
+grid: {size: 21, diameter: 40}
+run: {directory: run, generations: 3, final_generations: 1, attempts: 1}
+slice: {references: 300, final_references: 500}
+phase: {loops: 1, starts: 2, generation_starts: 2}
+parallel: {backend: cuda}
+END
+cp "$root/config/quickstart.yaml" "$work"
+cd "$work" || exit 1
+
+suites() {
+  for test in test_kernels_cuda test_stages_cuda 'test_scatter_nufft cuda' test_nufft_cuda test_nufft_graph; do
+    # shellcheck disable=SC2086
+    timeout 150 "$build"/tests/$test >"$work/log" 2>&1
+    echo "$test: $?, $(grep -c '^\[       OK' "$work/log") passed"
+    grep -E 'FAILED|LineError|SKIPPED' "$work/log" | head -10
+  done
+}
+
+same() { # FSC(0.5) on each backend, and how the maps correlate
+  quick="--set molecule.file=$root/tests/data/2cex_a.pdb --set simulate.output=q.h5 --set data.file=q.h5"
+  # shellcheck disable=SC2086
+  "$mtip" -q simulate quickstart.yaml $quick
+  for backend in cpu cuda; do
+    start=$(date +%s.%N)
+    # shellcheck disable=SC2086
+    "$mtip" reconstruct quickstart.yaml $quick --set run.directory=$backend --set parallel.backend=$backend 2>&1 |
+      grep -E 'done|memory'
+    echo "$backend: $(echo "$start $(date +%s.%N)" | awk '{print $2 - $1}') s, $("$mtip" -q evaluate $backend | tail -1)"
+  done
+  "$mtip" -q evaluate cuda --truth cpu/density.mrc | grep -E 'correlation|FSC\(0.5\)'
+}
+
+memory() { # MiB of the process on the host and of the GPU, by generation
+  "$mtip" -q simulate small.yaml
+  "$mtip" reconstruct small.yaml --set run.generations=150 --set run.directory=long 2>log &
+  run=$!
+  while kill -0 $run 2>/dev/null; do
+    echo "$(grep -c generation= log) $(awk '/VmRSS/ {print int($2 / 1024)}' /proc/$run/status)" \
+      "$(nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader,nounits | awk -F, -v p=$run '$1 == p {print $2}')" \
+      "$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | tr '\n' ' ')"
+    sleep 0.3
+  done | awk 'NR % 3 == 1 {print "generations, host MiB, GPU MiB: " $0}'
+}
+
+refuse() {
+  "$mtip" -q simulate small.yaml
+  "$mtip" reconstruct small.yaml --set grid.size=1024 --set run.directory=large
+  echo "exit code $?"
+}
+
+table2() {
+  "$mtip" -q bench mtip --table2 --backend cuda --repeat 15
+}
+
+sanitize() {
+  "$mtip" -q simulate small.yaml
+  for tool in memcheck racecheck; do
+    timeout 110 compute-sanitizer --tool $tool "$mtip" -q reconstruct small.yaml --set run.directory=$tool \
+      --set run.generations=2 --set slice.references=100 --set slice.final_references=100 >log 2>&1
+    echo "$tool: $?, $(grep -E 'SUMMARY' log)"
+    grep -E '=========' log | grep -v SUMMARY | head -6
+  done
+}
+
+for step in "$@"; do
+  echo "== $step"
+  $step
+done
