@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # To be sourced: `mpi N COMMAND...` runs a command on N ranks of this machine, as any user, with more
 # ranks than cores if need be.
 mpi() { # cores are not bound to ranks: several runs may share the machine

@@ -7,7 +7,9 @@ set -e
 cd "$(dirname "$0")/.."
 ranks=${RANKS:-2}
 sh jobs/install.sh
-cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DMTIP_TESTS=OFF
+. jobs/gpu.sh
+# shellcheck disable=SC2046
+cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DMTIP_TESTS=OFF $(gpu_options)
 cmake --build build --parallel "$(nproc)" --target mtip
 . jobs/mpi.sh
 mkdir -p quickstart

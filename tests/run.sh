@@ -4,7 +4,9 @@
 set -e
 cd "$(dirname "$0")/.."
 sh jobs/install.sh libcmocka-dev
-cmake -S . -B build-dev -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMTIP_WERROR=ON
+. jobs/gpu.sh
+# shellcheck disable=SC2046
+cmake -S . -B build-dev -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMTIP_WERROR=ON $(gpu_options)
 cmake --build build-dev --parallel "$(nproc)"
 cd build-dev
 exec ctest --output-on-failure --no-tests=error "$@"
