@@ -3,7 +3,8 @@
 # Usage: sh jobs/install.sh [MORE_PACKAGES]...
 set -e
 missing=
-for package in build-essential cmake pkg-config openmpi-bin libopenmpi-dev libhdf5-dev libfftw3-dev \
+command -v cmake >/dev/null || missing=' cmake'
+for package in build-essential pkg-config openmpi-bin libopenmpi-dev libhdf5-dev libfftw3-dev \
   libyaml-dev zlib1g-dev libxrl-dev libopenblas-dev librandom123-dev "$@"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing="$missing $package"
 done
