@@ -272,16 +272,6 @@ static status check_window(const config *cfg, const catalogue *k)
     return STATUS_OK;
 }
 
-static void take_checksum(catalogue *k, const looks *seen, int64_t first)
-{
-    k->checksum = checksum(k->s, (size_t)(3 * k->n_pixels) * sizeof *k->s);
-    for (int64_t i = 0; i < k->n_usable; i++) {
-        const double image[2] = {seen->photons[k->usable[i] - first],
-                                 seen->pattern[k->usable[i] - first]};
-        k->checksum = checksum_add(k->checksum, image, sizeof image);
-    }
-}
-
 static status choose_images(const config *cfg, comm *c, catalogue *k)
 {
     TRY(comm_agree(c, check_window(cfg, k)));
@@ -300,7 +290,9 @@ static status choose_images(const config *cfg, comm *c, catalogue *k)
     sort_images(k, first, count, seen.photons, median_photons(seen.photons, count, sorted));
     TRY_OR(done, comm_agree(c, check_fractions(cfg, k, seen.photons, first, count)));
     TRY_OR(done, comm_agree(c, check_variety(k, seen.pattern, first)));
-    take_checksum(k, &seen, first);
+    k->checksum = checksum(k->s, (size_t)(3 * k->n_pixels) * sizeof *k->s);
+    k->checksum = checksum_add(k->checksum, seen.photons, n * sizeof *seen.photons);
+    k->checksum = checksum_add(k->checksum, seen.pattern, n * sizeof *seen.pattern);
 done:
     free(seen.photons);
     free(seen.pattern);

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "keeper.h"
 #include "mtip/align.h"
+#include "schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,28 +27,6 @@ typedef struct task {
     reconstruction *made;
 } task;
 
-static double clamp(double x, double low, double high)
-{
-    return fmin(fmax(x, low), high);
-}
-
-/* Generation g of the search: resolution, references and perplexity march together. */
-static run_step search_step(const config *cfg, int g)
-{
-    const double n = (double)cfg->run.generations;
-    const double march = clamp(cfg->run.march * n - 1, 1, n),
-                 anneal = clamp(cfg->match.anneal * n - 1, 1, n);
-    const double f =
-        cfg->run.resolution_start + (1 - cfg->run.resolution_start) * clamp(g / march, 0, 1);
-    run_step step = {.resolution = f, .feedback = true};
-    step.n_references = (int64_t)ceil((double)cfg->slice.references * fmax(0.15, f * f * f));
-    const double start = log(
-        fmax(cfg->match.perplexity_start * (double)step.n_references, cfg->match.perplexity_end));
-    const double end = log(cfg->match.perplexity_end);
-    step.perplexity = exp(start + (end - start) * clamp(g / anneal, 0, 1));
-    return step;
-}
-
 static status keep_record(reconstruction *made, const run_record *record)
 {
     run_record *more = realloc(made->records, (size_t)(made->n_records + 1) * sizeof *more);
@@ -57,42 +36,9 @@ static status keep_record(reconstruction *made, const run_record *record)
     return STATUS_OK;
 }
 
-/* What a generation costs, in slices of all pixels; phasing costs about as much as 2,000 of them. */
-static double work_of(const run_step *step)
-{
-    return (double)step->n_references * step->resolution * step->resolution + 2000;
-}
-
-static run_step final_step(const config *cfg, int g)
-{
-    return (run_step){.resolution = 1,
-                      .n_references = cfg->slice.final_references,
-                      .perplexity = cfg->match.perplexity_end,
-                      .feedback = g < cfg->run.final_generations - 1};
-}
-
-/* First generation of the search: the last one when the orientations are given. */
-static int first_generation(const config *cfg)
-{
-    return cfg->run.true_orientations ? (int)cfg->run.generations - 1 : 0;
-}
-
-/* All the work ahead if the first attempt succeeds; side by side, two halves take the time of one. */
-static void plan_work(const config *cfg, int ranks, reconstruction *made)
-{
-    for (int g = first_generation(cfg); g < cfg->run.generations; g++) {
-        const run_step step = search_step(cfg, g);
-        made->work_left += work_of(&step) * (ranks == 1 ? 2 : 1);
-    }
-    for (int g = 0; g < cfg->run.final_generations; g++) {
-        const run_step step = final_step(cfg, g);
-        made->work_left += work_of(&step);
-    }
-}
-
 static void work_is_done(reconstruction *made, const run_step *step)
 {
-    made->work_left = fmax(0, made->work_left - work_of(step));
+    made->work_left = fmax(0, made->work_left - schedule_work(step));
 }
 
 /* A run on the ranks of a comm, whose first rank keeps the state. */
@@ -125,7 +71,7 @@ static status one_generation(const task *t, const part *p, int g, const run_step
     reconstruction *made = t->made;
     keeper_enter(t->keep);
     TRY(run_generation(p->run, p->before + g, step, &record));
-    made->work_done += work_of(step);
+    made->work_done += schedule_work(step);
     work_is_done(made, step);
     made->seconds_left = (clock_seconds() - made->start) * made->work_left / made->work_done;
     log_generation(t, p, g, &record);
@@ -172,8 +118,8 @@ static status start_from_truth(run *r, comm *c, const catalogue *k, const images
    rank comes here. Collective over the world. */
 static status generations(const task *t, const part *p, status result)
 {
-    for (int g = first_generation(t->cfg); g < t->cfg->run.generations; g++) {
-        const run_step step = search_step(t->cfg, g);
+    for (int g = schedule_first(t->cfg); g < t->cfg->run.generations; g++) {
+        const run_step step = schedule_search(t->cfg, g);
         if (g < p->state->generation)
             work_is_done(t->made, &step);
         else if (result == STATUS_OK)
@@ -353,7 +299,7 @@ static status refine(const task *t, const part *p)
 {
     if (p->state->generation == 0) TRY(set_start(p->run, p->comm, t->made));
     for (int g = 0; g < t->cfg->run.final_generations; g++) {
-        const run_step step = final_step(t->cfg, g);
+        const run_step step = schedule_final(t->cfg, g);
         if (g < p->state->generation) {
             work_is_done(t->made, &step);
             continue;
@@ -462,7 +408,7 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
     made->start = clock_seconds();
-    plan_work(cfg, comm_size(world), made);
+    made->work_left = schedule_all(cfg, comm_size(world));
     TRY_OR(fail, resume(&t));
     TRY_OR(fail, search_until_agreed(&t));
     TRY_OR(fail, finish(&t));

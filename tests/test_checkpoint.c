@@ -5,7 +5,9 @@
        test_checkpoint write DIR  writes checkpoint number 2 over number 1 in DIR; with a fault of
                                   inject_io.c: 0 if it was written, 6 if not; DIR is left so */
 #include <math.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
@@ -255,6 +257,31 @@ static void a_write_that_fails_leaves_what_was_there(void **state)
         }
 }
 
+/* A process that writes one checkpoint after the other is killed at any moment: one is found. */
+static void a_kill_while_it_is_written_leaves_a_good_one(void **state)
+{
+    (void)state;
+    begin("e");
+    write_number(1);
+    unsigned seed = 5;
+    int highest = 1;
+    for (int trial = 0; trial < 60; trial++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        for (int number = highest + 1; child == 0; number++)
+            if (checkpoint_write(&cfg, DATA, example(number)) != STATUS_OK) _exit(1);
+        seed = seed * 1664525u + 1013904223u;
+        usleep(seed >> 16);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        const int number = find();
+        assert_true(number >= highest);
+        highest = number;
+    }
+    print_message("60 kills while %d checkpoints were written, each time a good one was found\n",
+                  highest);
+}
+
 static int write_over(const char *directory)
 {
     char command[512];
@@ -278,6 +305,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_anywhere_is_noticed_and_the_one_before_is_taken),
         cmocka_unit_test(other_settings_data_and_versions_are_refused),
         cmocka_unit_test(a_write_that_fails_leaves_what_was_there),
+        cmocka_unit_test(a_kill_while_it_is_written_leaves_a_good_one),
     };
     if (argc == 3 && strcmp(argv[1], "write") == 0) return write_over(argv[2]);
     return case_run(tests);

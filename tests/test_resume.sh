@@ -91,6 +91,20 @@ for signal in TERM USR1 USR2 URG INT; do
   expect 85 "rank 1.*SIG$signal was received; run/checkpoint.h5 is good" "SIG$signal"
 done
 
+# A second signal ends it at once, whatever it does.
+rm -rf run out
+"$mtip" reconstruct a.yaml --time-limit 60 --set run.generations=100000 --set phase.er=1000000 \
+  --set run.directory=twice >out 2>&1 &
+run=$!
+until [ -e twice/lock ] || ! kill -0 $run; do sleep 0.05; done
+sleep 1
+kill -TERM $run
+sleep 1.5
+kill -TERM $run
+wait $run
+got=$?
+[ $got -eq 143 ] || say "a second signal: exit code $got, expected 143"
+
 # Time limits: the program's own and Slurm's.
 rm -rf run
 go 2 --set run.generations=100000 --time-limit 4
