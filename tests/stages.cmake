@@ -79,3 +79,9 @@ add_test(NAME kill_loop COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/kill_loop.sh 5 $<
   ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR})
 set_tests_properties(stuck kill_loop PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
   ENVIRONMENT "${mpi_environment}")
+foreach(device cpu cuda)
+  add_test(NAME resume_device.${device} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_resume_device.sh
+    $<TARGET_FILE:mtip> $<TARGET_FILE:h5_tool> ${CMAKE_SOURCE_DIR} ${device})
+  set_tests_properties(resume_device.${device} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${mpi_environment}")
+endforeach()
