@@ -20,7 +20,7 @@ number() { # KEY FILE: a number of evaluate's JSON
 reconstruct() { # NAME SETTINGS...: prints FSC(0.5), yes or no, the halves' resolution
   name=$1
   shift
-  mpi "$ranks" "$mtip" -q reconstruct config/quickstart.yaml --set run.directory="$out/$name" "$@" \
+  mpi "$ranks" "$mtip" -q reconstruct config/quickstart.yaml --fresh --set run.directory="$out/$name" "$@" \
     >"$out/$name.out" 2>"$out/$name.err" || { echo "failed failed -"; return; }
   "$mtip" -q evaluate "$out/$name" --json >"$out/$name.json" 2>>"$out/$name.err"
   verdict=yes
