@@ -317,12 +317,13 @@ done:
 
 static status check_version(const char *path, const char *about)
 {
-    int format = 0;
-    if (sscanf(about, "mtip checkpoint, format %d", &format) != 1)
+    static const char first_words[] = "mtip checkpoint, format ";
+    if (strncmp(about, first_words, strlen(first_words)) != 0)
         FAIL(STATUS_INPUT, "%s: is no checkpoint of mtip", path);
+    const long format = strtol(about + strlen(first_words), NULL, 10);
     if (format != FORMAT)
         FAIL(STATUS_CONFIG,
-             "%s: a checkpoint of format %d, this version reads %d; go on with the version that "
+             "%s: a checkpoint of format %ld, this version reads %d; go on with the version that "
              "wrote it, or begin anew with --fresh",
              path, format, FORMAT);
     return STATUS_OK;

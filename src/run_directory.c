@@ -85,11 +85,14 @@ static owner myself(void)
 /* What the lock's file says; false if it is empty. */
 static bool read_owner(int fd, owner *found)
 {
-    char text[OWNER_SIZE + 1] = "";
+    char text[OWNER_SIZE + 1] = "", process[32] = "";
     *found = (owner){.host = ""};
-    return pread(fd, text, OWNER_SIZE, 0) > 0 &&
-           sscanf(text, "host %63s\nprocess %ld\njob %63s\nstart %31s", found->host, &found->pid,
-                  found->job, found->start) == 4;
+    if (pread(fd, text, OWNER_SIZE, 0) <= 0 ||
+        sscanf(text, "host %63s\nprocess %31s\njob %63s\nstart %31s", found->host, process,
+               found->job, found->start) != 4)
+        return false;
+    found->pid = strtol(process, NULL, 10);
+    return true;
 }
 
 static bool is_forgotten(int fd, const owner *found, const owner *me)

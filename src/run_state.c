@@ -55,7 +55,8 @@ status run_state_reserve(run_state *s)
 void run_state_clear(run_state *s)
 {
     free(s->values);
-    *s = (run_state){0};
+    s->values = NULL;
+    s->generation = 0;
 }
 
 static status check_part(const run_state *s, state_part part)

@@ -44,7 +44,7 @@ static void print_stack(int number)
 }
 
 /* 'T' for a stopped process, 'Z' or 0 for one that is gone, else another letter. */
-static char state_of(int64_t pid)
+static int state_of(int64_t pid)
 {
     char path[64], line[512] = "";
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
@@ -62,7 +62,7 @@ static void name_silent(const watchdog *w)
     const peer *me = w->peers + comm_rank(w->world);
     for (int i = 0; i < comm_size(w->world); i++) {
         const peer *p = w->peers + i;
-        const char state = strcmp(p->host, me->host) == 0 ? state_of(p->pid) : 'R';
+        const int state = strcmp(p->host, me->host) == 0 ? state_of(p->pid) : 'R';
         if (state == 'T' || state == 't' || state == 'Z' || state == 0)
             log_error("rank %d (process %lld on %s) is %s", i, (long long)p->pid, p->host,
                       state == 'T' || state == 't' ? "stopped" : "gone");
