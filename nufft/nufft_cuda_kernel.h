@@ -135,23 +135,27 @@ static __device__ __forceinline__ void add_cell(const gpu_task &a, int64_t vecto
 }
 
 /* Tasks: runs of a vector's slots, long ones first, the last eighth in short ones, handed out by
-   a counter. Lengths are multiples of 32, `most` at most: with long tasks more of the grid is in work
-   than the L2 cache holds, with short ones more of it is written twice at their ends. */
+   a counter. Lengths are multiples of 32, `least` at least where that leaves no worker without a task,
+   `most` at most: with long tasks more of the grid is in work than the L2 cache holds, with short
+   ones more of it is written twice at their ends. */
 typedef struct task_list {
-    uint32_t n_slots, long_size, n_long, per_vector;
+    uint32_t n_slots, long_size, short_size, n_long, per_vector;
 } task_list;
 
 static __device__ __forceinline__ task_list make_tasks(const gpu_task &a, uint32_t workers,
-                                                       uint32_t most)
+                                                       uint32_t least, uint32_t most)
 {
     task_list t;
     t.n_slots = *a.n_slots;
-    uint64_t share = (uint64_t)t.n_slots * a.batch / ((uint64_t)workers * 6);
-    uint32_t size = share > most ? most : ((uint32_t)share + 255) / 256 * 256;
-    t.long_size = size < 256 ? 256 : size;
+    uint64_t slots = (uint64_t)t.n_slots * a.batch, share = slots / ((uint64_t)workers * 6);
+    uint32_t size = share > most ? most : ((uint32_t)share + 255) / 256 * 256, fewest = 256;
+    while (fewest > least && slots < (uint64_t)fewest * workers)
+        fewest /= 2;
+    t.long_size = share < 256 ? fewest : size;
+    t.short_size = t.long_size < 256 ? 32 : t.long_size / 8;
     t.n_long = (t.n_slots - t.n_slots / 8) / t.long_size;
-    uint32_t rest = t.n_slots - t.n_long * t.long_size, small = t.long_size / 8;
-    t.per_vector = t.n_long + (rest + small - 1) / small;
+    uint32_t rest = t.n_slots - t.n_long * t.long_size;
+    t.per_vector = t.n_long + (rest + t.short_size - 1) / t.short_size;
     return t;
 }
 
@@ -163,7 +167,7 @@ static __device__ __forceinline__ bool find_task(const gpu_task &a, const task_l
     if (t.per_vector == 0 || task >= (uint64_t)t.per_vector * a.batch) return false;
     *vector = (int)(task / t.per_vector);
     uint32_t i = task - (uint32_t)*vector * t.per_vector;
-    uint32_t size = i < t.n_long ? t.long_size : t.long_size / 8;
+    uint32_t size = i < t.n_long ? t.long_size : t.short_size;
     *first = i < t.n_long ? i * size : t.n_long * t.long_size + (i - t.n_long) * size;
     *end = t.n_slots - *first < size ? t.n_slots : *first + size;
     return true;

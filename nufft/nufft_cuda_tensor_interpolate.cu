@@ -129,7 +129,7 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? 3 : 2)
     __shared__ group groups[2][GROUPS];
     __shared__ uint32_t shared_task;
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    task_list tasks = make_tasks(a, gridDim.x, 8192);
+    task_list tasks = make_tasks(a, gridDim.x, 256, 8192);
     double hold[HELD][2][NC][4];
     for (;;) {
         uint32_t first, end;

@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(GPU_THREADS, REAL ? REAL_BLOCKS : 2)
     __shared__ group groups[2][GROUPS];
     __shared__ uint32_t shared_task;
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, row = lane >> 2, col = lane & 3;
-    task_list tasks = make_tasks(a, gridDim.x, 8192);
+    task_list tasks = make_tasks(a, gridDim.x, 256, 8192);
     double sum[HELD][TILES][4];
 #pragma unroll
     for (int i = 0; i < HELD; i++)

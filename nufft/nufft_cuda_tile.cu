@@ -5,13 +5,14 @@
    The y planes form a torus: plane r of the registers holds the grid's plane whose number is r
    modulo W.  Going from a bin to the next in y retires one plane and keeps the others where they
    are, so that every index into the registers is static; the kernel values of y are rotated
-   instead.  The slots of a warp's task may be cut anywhere.
+   instead.  The slots of a warp's task may be cut anywhere; the window stays from a task to the next, so
+   that sums of a crowded cell go to the grid once a warp.  (Not in deterministic plans.)
 
    For 32 slots at a time each lane computes the kernel values of one slot and puts them into the
    warp's shared memory as rows; then the warp takes the slots one by one. */
 #include "nufft/nufft_cuda_kernel.h"
 
-enum { TASK_MOST = 512 }; /* slots of a task: measured */
+enum { TASK_LEAST = 32, TASK_MOST = 512 }; /* slots of a task: measured */
 
 template <int W> struct terms {
     enum { value = W <= 6 ? W + 2 : W <= 12 ? W + 1 : W };
@@ -193,7 +194,6 @@ static __device__ __forceinline__ void retire(const gpu_task &a, int64_t vector,
                                               int n, const uint32_t cell[2], real sum[W][NZ][NC])
 {
     const gpu_grid &g = a.g;
-
     int y_mod = y % W;
     for (int i = 0; i < n; i++) {
         int plane = y + i;
@@ -262,27 +262,30 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5];
-    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_MOST);
-    real sum[W][NZ][NC];
-#pragma unroll
-    for (int r = 0; r < W; r++)
-#pragma unroll
-        for (int k = 0; k < NZ * NC; k++)
-            sum[r][k / NC][k % NC] = 0;
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_LEAST, TASK_MOST);
+    real sum[W][NZ][NC] = {};
+    uint32_t cell[2] = {0, 0};
+    int vector = 0, column = -1, y = 0;
     for (;;) {
-        uint32_t task = 0, first, end, cell[2] = {0, 0}, bin = 0xffffffffu;
-        int vector, column = -1, y = 0;
+        uint32_t task = 0, first, end, bin = 0xffffffffu;
+        int next_vector = 0;
         if (lane == 0) task = atomicAdd(a.counter, 1);
         task = __shfl_sync(ALL_LANES, task, 0);
-        if (!find_task(a, tasks, task, &vector, &first, &end)) break;
+        bool more = find_task(a, tasks, task, &next_vector, &first, &end);
         real *grid = a.grid + vector * a.grid_step;
+        if (column >= 0 && (FIXED || !more || next_vector != vector)) {
+            retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, W, cell, sum);
+            column = -1;
+        }
+        if (!more) break;
+        vector = next_vector;
+        grid = a.grid + vector * a.grid_step;
         /* Slots are read two stages, strengths one stage ahead. */
         gpu_slot next = load_slot(a.slots + min(first + lane, end - 1));
         gpu_slot after = load_slot(a.slots + min(first + 32 + lane, end - 1));
         real_pair strength =
             load_strength<REAL>(a, vector, first + lane < end ? point_of(next).index : GPU_EMPTY);
         for (uint32_t base = first; base < end; base += 32) {
-            bool last = end - base <= 32;
             point slot = point_of(next);
             real_pair c = strength;
             next = after;
@@ -298,16 +301,14 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
             __syncwarp();
             make_row<W, DIM, NC, EXACT, true>(a, slot, s, c, mine + lane * R::SIZE);
             __syncwarp();
-            int n = last ? (int)(end - base) : 32, i = 0;
-            while (i < n || last) {
-                bool over = i == n;
-                if (over || heads >> i & 1) {
-                    int new_column = over ? -1 : __shfl_sync(ALL_LANES, s.column, i & 31);
-                    int new_y = __shfl_sync(ALL_LANES, s.y, i & 31);
+            int n = min((int)(end - base), 32), i = 0;
+            while (i < n) {
+                if (heads >> i & 1) {
+                    int new_column = __shfl_sync(ALL_LANES, s.column, i);
+                    int new_y = __shfl_sync(ALL_LANES, s.y, i);
                     int steps = new_column == column ? min(new_y - y, W) : W;
                     if (column >= 0)
                         retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, steps, cell, sum);
-                    if (over) break;
                     if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
                     column = new_column;
                     y = new_y;
@@ -357,7 +358,7 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
     __shared__ __align__(16) real parts[GPU_TILE_WARPS][HALF * LINE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5], *part = parts[threadIdx.x >> 5];
-    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_MOST);
+    task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_LEAST, TASK_MOST);
     real hold[W][NZ][NC], ahead[NZ][NC];
     for (;;) {
         uint32_t task = 0, first, end, cell[2] = {0, 0}, bin = 0xffffffffu;
