@@ -44,7 +44,8 @@ typedef struct nufft nufft;
 /* How a GPU spreads and interpolates.  GM, GM-sort and SM are those of Shih et al. (arXiv 2102.08463,
    section III), there to be compared with; the plan's own choice is between the others. */
 typedef enum nufft_method {
-    NUFFT_DEFAULT, /* the fastest that fits the case, by measurement (nufft/NOTES.md) */
+    NUFFT_DEFAULT, /* the fastest that fits the case, by measurement (nufft/NOTES.md); TILE gives way to
+                      GM_SORT where points are few */
     NUFFT_GM,      /* a thread per point, atomics in global memory, points as they come */
     NUFFT_GM_SORT, /* the same with the points sorted into bins */
     NUFFT_SM,      /* 2D, 3D: 1024 points at most of a bin to shared memory; type 2 as GM_SORT */

@@ -15,7 +15,7 @@ static status spread_now(gpu *g, const void *values)
     CUDA_TRY(cudaMemsetAsync(g->grid, 0, (size_t)g->grid_bytes, g->stream));
     if (g->n_points == 0) return STATUS_OK;
     if (g->deterministic) CUDA_TRY(PRECISE(gpu_begin_exact)(&g->task, g->stream));
-    TRY(launch_on(g, &g->spread));
+    TRY(launch_on(g, g->spreads_few ? &g->spread_few : &g->spread));
     if (g->deterministic) CUDA_TRY(PRECISE(gpu_end_exact)(&g->task, g->stream));
     return STATUS_OK;
 }
@@ -36,7 +36,7 @@ static status interpolate(void *state, void *values)
     int before;
     TRY(cuda_enter(g->ordinal, &before));
     g->task.values = values;
-    status result = launch_on(g, &g->interpolate);
+    status result = launch_on(g, g->interpolates_few ? &g->interpolate_few : &g->interpolate);
     cuda_leave(g->ordinal, before);
     return result;
 }

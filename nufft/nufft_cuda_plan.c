@@ -23,17 +23,16 @@ void PRECISE(gpu_destroy)(void *state)
 }
 
 /* The kernel of a method for this case; NULL if there is none. */
-static const void *kernel_for(const gpu *g, bool spread, size_t *shared)
+static const void *kernel_for(const gpu *g, nufft_method method, bool spread, size_t *shared)
 {
     const gpu_grid *grid = &g->task.g;
     *shared = 0;
-    if (g->method == NUFFT_TILE)
+    if (method == NUFFT_TILE)
         return PRECISE(gpu_tile_kernel)(grid->dim, grid->width, g->real_path, spread,
                                         g->deterministic);
-    if (g->method == NUFFT_SM && (grid->dim == 1 || g->deterministic)) return NULL;
-    if (g->method == NUFFT_SM && spread) return PRECISE(gpu_sm_kernel)(grid, g->real_path, shared);
-    if (g->method != NUFFT_TENSOR)
-        return PRECISE(gpu_global_kernel)(grid->dim, g->real_path, spread);
+    if (method == NUFFT_SM && (grid->dim == 1 || g->deterministic)) return NULL;
+    if (method == NUFFT_SM && spread) return PRECISE(gpu_sm_kernel)(grid, g->real_path, shared);
+    if (method != NUFFT_TENSOR) return PRECISE(gpu_global_kernel)(grid->dim, g->real_path, spread);
     bool small = grid->nx < 16 || grid->ny < 16 || grid->nz < 16; /* than a window */
     if (REAL_PRECISION == PRECISION_SINGLE || grid->dim < 3 || small || g->major < 9) return NULL;
     return spread ? gpu_tensor_spread_kernel(grid->width, g->real_path, g->deterministic)
@@ -81,12 +80,12 @@ static void choose_bins(gpu *g)
 
 /* Enough blocks to fill the GPU once: they take tasks until none is left. No blocks without a
    kernel, or with one that takes more shared memory than there is. */
-static status make_launch(gpu *g, bool spread, launch *made)
+static status make_launch(const gpu *g, nufft_method method, bool spread, launch *made)
 {
     int per_processor = 0, processors = 0, available = 0;
     *made = (launch){.threads = GPU_THREADS};
-    made->kernel = kernel_for(g, spread, &made->shared);
-    if (g->method == NUFFT_TILE) made->threads = 32 * GPU_TILE_WARPS;
+    made->kernel = kernel_for(g, method, spread, &made->shared);
+    if (method == NUFFT_TILE) made->threads = 32 * GPU_TILE_WARPS;
     if (made->shared) made->threads = GPU_SM_THREADS;
     CUDA_TRY(
         cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, g->ordinal));
@@ -97,7 +96,7 @@ static status make_launch(gpu *g, bool spread, launch *made)
     CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, made->kernel,
                                                            (int)made->threads, made->shared));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, g->ordinal));
-    if (g->method <= NUFFT_SM && !made->shared) per_processor *= 8;
+    if (method <= NUFFT_SM && !made->shared) per_processor *= 8;
     made->blocks = (unsigned)(per_processor * processors);
     return STATUS_OK;
 }
@@ -120,12 +119,12 @@ static status try_method(gpu *g, const nufft_setup *s, nufft_method method)
     g->method = method;
     pair(g, s);
     choose_bins(g);
-    TRY(make_launch(g, true, &g->spread));
-    return make_launch(g, false, &g->interpolate);
+    TRY(make_launch(g, method, true, &g->spread));
+    return make_launch(g, method, false, &g->interpolate);
 }
 
 /* Measured (nufft/NOTES.md): register tiles wherever there is a kernel of the width, tensor cores
-   for wider ones in double precision. */
+   for wider ones in double precision; instead of tiles a thread for each of few points. */
 static status choose_method(gpu *g, const nufft_setup *s)
 {
     const nufft_method order[] = {NUFFT_TENSOR, NUFFT_TILE, NUFFT_GM_SORT};
@@ -133,6 +132,10 @@ static status choose_method(gpu *g, const nufft_setup *s)
     if (s->method != NUFFT_DEFAULT) TRY(try_method(g, s, s->method));
     for (int i = g->task.g.width <= 8; s->method == NUFFT_DEFAULT && !g->spread.blocks; i++)
         TRY(try_method(g, s, order[i]));
+    if (s->method == NUFFT_DEFAULT && g->method == NUFFT_TILE && !g->deterministic) {
+        TRY(make_launch(g, NUFFT_GM_SORT, true, &g->spread_few));
+        TRY(make_launch(g, NUFFT_GM_SORT, false, &g->interpolate_few));
+    }
     if (g->spread.blocks && g->interpolate.blocks) return STATUS_OK;
     FAIL(STATUS_UNSUPPORTED,
          "the method %s does not fit %d dimensions with a kernel of %d cells on this GPU",

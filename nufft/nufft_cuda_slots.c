@@ -79,6 +79,16 @@ static void choose_parts(gpu *g, int64_t n)
     g->points.n_parts = (int)parts_of(bins, shift);
 }
 
+/* Whether a thread for each of n points beats tiles, whose windows few points do not fill: measured
+   (nufft/NOTES.md). */
+static bool are_few(const gpu_grid *g, int64_t n, bool spread)
+{
+    double density = (double)n / (double)g->n_cells;
+    if (g->dim == 2 && g->width <= 8) return n < 5000 || density < (spread ? 0.02 : 0.4);
+    if (spread) return false;
+    return density < 0.02 || (g->width <= 3 && REAL_PRECISION == PRECISION_SINGLE);
+}
+
 static status sort(gpu *g, int64_t n, const void *const coordinates[])
 {
     g->points.n = n;
@@ -88,6 +98,8 @@ static status sort(gpu *g, int64_t n, const void *const coordinates[])
         g->points.x[d] = d < g->task.g.dim ? coordinates[d] : NULL;
     CUDA_TRY(PRECISE(gpu_sort)(&g->points, g->stream));
     g->n_points = g->task.n_points = n;
+    g->spreads_few = g->spread_few.blocks && are_few(&g->task.g, n, true);
+    g->interpolates_few = g->interpolate_few.blocks && are_few(&g->task.g, n, false);
     return STATUS_OK;
 }
 

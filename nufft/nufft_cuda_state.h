@@ -26,6 +26,8 @@ typedef struct gpu {
     gpu_modes modes;
     gpu_points points;
     launch spread, interpolate;
+    launch spread_few, interpolate_few; /* for few points; without blocks if there are none */
+    bool spreads_few, interpolates_few; /* the points set are few */
     fft *adjoint, *forward;
     real *grid;         /* complex, or real on the real path; flags behind it */
     real *half;         /* half complex; real path only */
