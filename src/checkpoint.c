@@ -9,6 +9,7 @@
 #include "build_info.h"
 #include "config_same.h"
 #include "core/log.h"
+#include "io_atomic.h"
 #include "io_hdf5.h"
 #include "io_seal.h"
 
@@ -209,12 +210,9 @@ static status move_into_place(const config *cfg, const char *made)
     path_of(cfg->run.directory, previous_name, previous);
     if (rename(newest, previous) != 0 && errno != ENOENT)
         FAIL(STATUS_OUTPUT, "cannot rename %s: %s", newest, strerror(errno));
-    if (rename(made, newest) != 0) {
-        const int why = errno;
-        (void)!rename(previous, newest);
-        FAIL(STATUS_OUTPUT, "cannot rename %s: %s", made, strerror(why));
-    }
-    return STATUS_OK;
+    const status result = atomic_rename(made, newest);
+    if (result != STATUS_OK && access(newest, F_OK) != 0) (void)!rename(previous, newest);
+    return result;
 }
 
 status checkpoint_write(const config *cfg, uint64_t data, const reconstruction *made)

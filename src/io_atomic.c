@@ -143,31 +143,41 @@ static status finish_stream(atomic_file *file)
     return STATUS_OK;
 }
 
-static status sync_path(const atomic_file *file, const char *name, int flags)
+static status sync_path(const char *path, const char *name, int flags)
 {
     int fd = open(name, flags | O_CLOEXEC);
     if (fd < 0)
-        FAIL(STATUS_OUTPUT, "%s: cannot open '%s' to make it durable: %s", file->path, name,
+        FAIL(STATUS_OUTPUT, "%s: cannot open '%s' to make it durable: %s", path, name,
              strerror(errno));
     int failed = fsync(fd), why = errno;
     close(fd);
     /* EINVAL: a file system that has no fsync for this kind of object */
     if (failed && why != EINVAL)
-        FAIL(STATUS_OUTPUT, "%s: cannot make '%s' durable: %s", file->path, name, strerror(why));
+        FAIL(STATUS_OUTPUT, "%s: cannot make '%s' durable: %s", path, name, strerror(why));
     return STATUS_OK;
+}
+
+/* Renames on behalf of `path`, which messages name. */
+static status rename_durably(const char *path, const char *from, const char *to)
+{
+    if (rename(from, to) != 0)
+        FAIL(STATUS_OUTPUT, "%s: cannot rename '%s': %s", path, from, strerror(errno));
+    char *directory = directory_of(to);
+    if (!directory) return out_of_memory(path);
+    status result = sync_path(path, directory, O_RDONLY | O_DIRECTORY);
+    free(directory);
+    return result;
+}
+
+status atomic_rename(const char *from, const char *to)
+{
+    return rename_durably(to, from, to);
 }
 
 static status move_into_place(const atomic_file *file)
 {
-    TRY(sync_path(file, file->temporary, O_RDONLY));
-    if (rename(file->temporary, file->target) != 0)
-        FAIL(STATUS_OUTPUT, "%s: cannot rename '%s': %s", file->path, file->temporary,
-             strerror(errno));
-    char *directory = directory_of(file->target);
-    if (!directory) return out_of_memory(file->path);
-    status result = sync_path(file, directory, O_RDONLY | O_DIRECTORY);
-    free(directory);
-    return result;
+    TRY(sync_path(file->path, file->temporary, O_RDONLY));
+    return rename_durably(file->path, file->temporary, file->target);
 }
 
 status atomic_commit(atomic_file *file)

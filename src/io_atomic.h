@@ -27,6 +27,9 @@ const char *atomic_temporary(const atomic_file *file);
    file is removed. */
 status atomic_commit(atomic_file *file);
 
+/* Gives a file that is durable another name, and makes that durable. */
+status atomic_rename(const char *from, const char *to);
+
 /* Removes the temporary file and frees the object. Accepts NULL. */
 void atomic_abandon(atomic_file *file);
 
