@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check_data.h"
+#include "check_settings.h"
 #include "dataset.h"
 #include "forecast.h"
 #include "inputs.h"
@@ -107,17 +108,22 @@ static status show(const config *c)
     return check_data(c);
 }
 
-/* What a reconstruction would refuse, what the data set holds, what memory a run would take. */
+/* What a reconstruction would refuse, what the data set holds, what grid and references follow, and
+   what memory a run would take. */
 static status show_run(const config *c)
 {
     comm *alone = NULL;
     catalogue *k = NULL;
     status result = comm_start(NULL, NULL, &alone);
     if (result == STATUS_OK) result = inputs_open(c, alone, &k);
+    if (result == STATUS_OK) check_warn_of_age(c, k->file->det);
     if (result == STATUS_OK) result = check_data(c);
-    if (result == STATUS_OK)
+    if (result == STATUS_OK) {
+        printf("\n");
+        check_print_grid(c, k->radius[k->n_pixels - 1]);
         result =
             forecast_print(c, c->data.images ? c->data.images : k->file->n_images, k->n_pixels);
+    }
     catalogue_destroy(k);
     comm_finish(alone);
     return result;

@@ -145,10 +145,25 @@ static void report_sampling(const job *j)
     double pixels = det->wavelength * det->distance / (det->pixel_size * j->size.diameter);
     log_info("sampling: %.2f pixels per speckle (wavelength x distance / (pixel size x diameter))",
              pixels);
-    if (pixels < 1)
-        log_warning("%.2f pixels per speckle do not hold all of the particle's intensity: make "
-                    "detector.pixel_size smaller or detector.distance larger",
+    if (pixels < 2)
+        log_warning("%.2f pixels per speckle: below 2 the images do not hold all of the particle's "
+                    "intensity; make detector.pixel_size smaller or detector.distance larger",
                     pixels);
+}
+
+/* Of images that reconstruct can do little with. */
+static void warn(const job *j, double mean)
+{
+    const config *c = j->config;
+    if (mean < 1)
+        log_warning("%.3g photons per image: most images will be empty; %s", mean,
+                    c->simulate.photons_per_image > 0
+                        ? "raise simulate.photons_per_image"
+                        : "raise beam.photons_per_pulse or lower beam.focus_diameter");
+    if (c->grid.diameter > 0 && c->grid.diameter < 0.99 * j->size.diameter)
+        log_warning("grid.diameter is %g A, less than the particle's %.1f A; reconstruct would cut "
+                    "it off",
+                    c->grid.diameter, j->size.diameter);
 }
 
 static void report(const job *j)
@@ -168,10 +183,7 @@ static void report(const job *j)
         "photons/um^2 (Guinier's estimate without a detector's edge: %.4g)",
         mean, simulate_mean_photons_used(j->sim), 1e-12 * flux,
         simulate_guinier_photons(flux, j->size.n_electrons, det->wavelength, j->size.gyration));
-    if (mean < 1)
-        log_warning("%.3g photons per image: most images will be empty. Raise "
-                    "beam.photons_per_pulse or lower beam.focus_diameter",
-                    mean);
+    warn(j, mean);
 }
 
 static status allocate_round(job *j)

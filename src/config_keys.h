@@ -36,7 +36,7 @@ WORD(beam, polarization,                     "direction of the electric field",
      CONFIG_POLARIZATION_HORIZONTAL, CONFIG_POLARIZATION_VERTICAL, CONFIG_POLARIZATION_NONE)
 END(beam)
 
-SECTION(detector, "a square detector behind the particle, centred on the beam")
+SECTION(detector, "what mtip simulate puts behind the particle: a square, centred on the beam; images bring their own")
 INT (detector, pixels,            32,        2, 8192, "pixels", "along an edge")
 REAL(detector, pixel_size,        1.0,       1e-4, 100, "mm", "edge of a pixel")
 REAL(detector, distance,          53.7,      1, 100000, "mm", "from the particle to the detector")
