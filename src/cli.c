@@ -156,9 +156,9 @@ status cli_parse(int argc, char *const argv[], cli *c)
         } else if (!c->command) {
             c->command = command_find(argv[i]);
             if (!c->command) return unknown_command(argv[i]);
-            options = !c->command->own_options;
         } else {
             c->arguments[c->n_arguments++] = argv[i];
+            options = options && !c->command->own_options;
         }
     }
     return c->wish == CLI_RUN ? check_arguments(c) : STATUS_OK;
@@ -237,8 +237,8 @@ static void print_exit_codes(FILE *file)
 void cli_help(const cli *c, FILE *file)
 {
     if (c->command) {
-        fprintf(file, "usage: mtip %s %s [OPTION]...\n\n%s\n\noptions:\n", c->command->name,
-                c->command->arguments, c->command->meaning);
+        fprintf(file, "usage: mtip %s%s%s [OPTION]...\n\n%s\n\noptions:\n", c->command->name,
+                *c->command->arguments ? " " : "", c->command->arguments, c->command->meaning);
         print_options(c->command->options, file);
         print_options(common_options, file);
         return;

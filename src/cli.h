@@ -26,7 +26,7 @@ typedef struct command {
     bool takes_config;                /* the first argument is a config, loaded into cli.config */
     config_use use;                   /* what config_check is asked */
     bool parallel;                    /* run under MPI */
-    bool own_options;                 /* reads all that follows its name itself */
+    bool own_options;                 /* reads all that follows its first argument itself */
     const cli_option *options;        /* of this command alone, ended by a NULL name; or NULL */
 
     /* Collective over world (NULL unless parallel).  Returns the same code on all ranks, by

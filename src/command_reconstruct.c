@@ -36,7 +36,8 @@ static void say_start(const config *cfg, const catalogue *k, comm *world, int th
         "%s: %lld images of %lld pixels (%lld dark, %lld bad left out), resolution %.2f to %.2f A",
         cfg->data.file, (long long)k->n_usable, (long long)k->n_pixels, (long long)k->n_dark,
         (long long)k->n_bad, 1 / k->radius[0], 1 / s_max);
-    log_info("grid %lld, voxel %.3f A, diameter %.1f A, %s precision, %d ranks of %d threads",
+    log_info("grid %lld, voxel %.3f A, diameter %.1f A, %s precision, ranks: %d, threads "
+             "of each: %d",
              (long long)cfg->grid.size, 1 / (2 * s_max), cfg->grid.diameter,
              cfg->run.precision == CONFIG_PRECISION_SINGLE ? "single" : "double", comm_size(world),
              threads);
@@ -58,8 +59,8 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
         for (int s = 0; s < N_STAGES; s++)
             t[s] += made->records[i].costs[s].seconds;
     t[STAGE_PHASE] += made->final.costs[STAGE_PHASE].seconds;
-    log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f), peak "
-             "memory %.0f MiB a rank",
+    log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f; the "
+             "rest is files and comparing halves), peak memory %.0f MiB a rank",
              seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
              t[STAGE_PHASE], t[STAGE_EXCHANGE], memory);
     if (!made->converged && comm_rank(world) == 0)

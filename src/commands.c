@@ -43,10 +43,8 @@ const command commands[] = {
     {.name = "convert", .arguments = "IN OUT", .min_arguments = 2, .max_arguments = 2,
      .meaning = "images, detectors, maps, orientations in another format (settings with --set)",
      .options = convert_options, .run = command_convert},
-    {.name = "bench", .arguments = "nufft|mtip [OPTION...]", .min_arguments = 1,
-     .max_arguments = -1,
-     .meaning = "time a NUFFT and measure its error, or all stages together and their scaling;"
-                " `mtip bench nufft --help` and `mtip bench mtip --help` list the options",
+    {.name = "bench", .arguments = "nufft|mtip", .min_arguments = 1, .max_arguments = -1,
+     .meaning = "time a NUFFT, or all stages and their scaling (options: mtip bench nufft --help)",
      .own_options = true, .parallel = true, .run = command_bench},
     {.name = "info", .arguments = "", .min_arguments = 0, .max_arguments = 0,
      .meaning = "the build, its libraries, and which rank is where (under mpirun or srun)",

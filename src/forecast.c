@@ -110,7 +110,8 @@ status forecast_check(const config *cfg, const device *dev, comm *world, int64_t
         result = forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
                                forecast_score_bytes(cfg, kind, on_device), &f);
     TRY(comm_agree(world, result));
-    log_info("memory of a rank: %.2f GiB of the %s (%s), %.2f GiB of the host beside that",
+    log_info("memory of a rank, at most: %.2f GiB of the %s (%s), and %.2f GiB of the host for "
+             "libraries and results",
              gib(f.device), kind == DEVICE_CUDA ? "GPU" : "host", parts_of(&f, parts), gib(f.host));
     return comm_agree(world, check_mine(&f, kind, on_device, on_host));
 }

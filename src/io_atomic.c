@@ -59,8 +59,8 @@ static status check_directory(const char *path, const char *target)
     if (!directory) return out_of_memory(path);
     status result = STATUS_OK;
     if (access(directory, W_OK | X_OK) != 0)
-        result = FAILED(STATUS_OUTPUT, "%s: cannot write in directory '%s': %s", path, directory,
-                        strerror(errno));
+        result = FAILED(STATUS_OUTPUT, "%s: cannot write in directory '%s': %s%s", path, directory,
+                        strerror(errno), errno == ENOENT ? "; make it first" : "");
     free(directory);
     return result;
 }

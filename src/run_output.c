@@ -200,6 +200,9 @@ static status read_settings(run_output *run)
 static status read_all(run_output *run)
 {
     char path[PATH_SIZE];
+    if (!exists(run, "density.mrc"))
+        FAIL(STATUS_INPUT, "%s: holds no density.mrc: it is no directory of a run that is done",
+             run->directory);
     TRY(run_output_read_map(path_of(run, "density.mrc", path), &run->n, &run->voxel,
                             &run->density));
     run->s_max = 0.5 / run->voxel;

@@ -67,6 +67,9 @@ static void two_dashes_end_the_options(void **state)
     (void)state;
     assert_int_equal(parse("check -- --set"), STATUS_OK);
     assert_string_equal(parsed.arguments[0], "--set");
+    assert_int_equal(parse("bench nufft --help -q"), STATUS_OK); /* the benchmark's own */
+    assert_int_equal(parsed.wish, CLI_RUN);
+    assert_int_equal(parsed.n_arguments, 3);
     assert_int_equal(parse("check -"), STATUS_OK);
     assert_string_equal(parsed.arguments[0], "-");
 }
@@ -75,6 +78,8 @@ static void help_needs_no_arguments(void **state)
 {
     (void)state;
     assert_int_equal(parse("check --help"), STATUS_OK);
+    assert_int_equal(parsed.wish, CLI_HELP);
+    assert_int_equal(parse("bench --help"), STATUS_OK);
     assert_int_equal(parsed.wish, CLI_HELP);
     assert_int_equal(parse("-h"), STATUS_OK);
     assert_null(parsed.command);

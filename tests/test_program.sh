@@ -22,6 +22,9 @@ printf 'grid:\n  size: 12x8\n' >"$work/bad.yaml"
 
 expect 0 out 'commands:' --help
 expect 0 out 'usage: mtip check CONFIG|DATA...' check --help
+expect 0 out 'usage: mtip info [OPTION]...' info --help
+expect 0 out 'usage: mtip bench nufft|mtip' bench --help
+expect 0 out 'Times nonuniform FFTs' bench nufft --help
 expect 0 out 'mtip 0.' --version
 expect 0 out 'size: 41' --help-config
 expect 2 err "unknown command 'chekc', did you mean 'check'?" chekc
@@ -32,6 +35,7 @@ expect 0 err '52 would hold all of the autocorrelation' check "$work/good.yaml" 
 expect 3 err 'bad.yaml:2:9: grid.size' check "$work/bad.yaml"
 expect 2 err '--set grid.size=x' check "$work/good.yaml" --set grid.size=x
 expect 3 err 'a directory' check "$work"
+expect 4 err 'it is no directory of a run that is done' evaluate "$work"
 expect 0 out 'HDF5' info
 SLURM_STEP_NUM_TASKS=4 expect 5 err 'srun --mpi=pmix' info
 
@@ -43,9 +47,17 @@ data: {file: $work/images.h5}
 grid: {diameter: 60, size: 41}
 END
 expect 0 err 'images.h5 is not there yet' check "$work/run.yaml"
+expect 4 err 'none.pdb: cannot open' check "$work/run.yaml" --set molecule.file=none.pdb
 expect 0 err 'images.h5' simulate "$work/run.yaml"
+expect 0 err 'grid.diameter is 30 A, less than' simulate "$work/run.yaml" \
+  --set grid.diameter=30 --set simulate.output="$work/other.h5"
+expect 0 err 'raise simulate.photons_per_image' simulate "$work/run.yaml" \
+  --set simulate.photons_per_image=0.1 --set simulate.output="$work/dim.h5"
 expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/images.h5"
 expect 0 out 'images          3 of 1 x 32 x 32 pixels' check "$work/run.yaml"
+expect 0 out 'voxel           3.' check "$work/run.yaml"
+expect 0 err 'simulate has not run since' check "$work/run.yaml" --set detector.pixels=64
+expect 0 err 'but the settings say 1 mm at 80 mm' check "$work/run.yaml" --set detector.distance=80
 expect 3 err '--set data.images: it is 4, but' check "$work/run.yaml" --set data.images=4
 expect 3 err '--set grid.size: it is 25 voxels' check "$work/run.yaml" --set grid.size=25
 head -c 5000 "$work/images.h5" >"$work/cut.h5"

@@ -67,7 +67,7 @@ expect 0 'images.h5: 5 images' --set simulate.images=5 --set detector.distance=1
 "$mtip" simulate a.yaml -q --set simulate.images=1
 cp images.h5 old.h5
 expect 4 'none.pdb: cannot open: No such file' --set molecule.file=none.pdb
-expect 6 "cannot write in directory 'none'" --set simulate.output=none/a.h5
+expect 6 "cannot write in directory 'none': No such file or directory; make it first" --set simulate.output=none/a.h5
 expect 6 'is a directory' --set simulate.output=.
 cmp images.h5 old.h5 || say 'a failure changed the old file'
 [ -z "$(ls ./*.tmp.* 2>/dev/null)" ] || say 'temporary files left'
