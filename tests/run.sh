@@ -9,4 +9,4 @@ sh jobs/install.sh libcmocka-dev
 cmake -S . -B build-dev -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMTIP_WERROR=ON $(gpu_options)
 cmake --build build-dev --parallel "$(nproc)"
 cd build-dev
-exec ctest --output-on-failure --no-tests=error "$@"
+exec ctest --output-on-failure --no-tests=error --parallel "$(nproc)" "$@"

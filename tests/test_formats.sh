@@ -49,7 +49,7 @@ for out in a.emc a.cxi b.emc:emc-int c.emc:emc-double d.h5:dragonfly; do
   cmp ours theirs || say "$name: other orientations than from images.h5"
 done
 expect 0 'format          emc, lists of photons' check a.emc
-expect 3 'nothing says where the pixels of a.emc are' reconstruct a.yaml --set data.file=a.emc
+expect 3 'nothing says where the pixels of a.emc are' reconstruct a.yaml --set data.file=a.emc --set run.directory=nowhere
 expect 3 'det.h5 does not say the photon energy; set geometry.photon_energy' check det.h5
 expect 0 'detector of Dragonfly' check det.h5 --set geometry.photon_energy=4600
 
@@ -96,7 +96,7 @@ END
 expect 0 'two.h5: 40 images' simulate a.yaml --set geometry.file=two.geom --set simulate.output=two.h5
 expect 0 'images          40 of 1 x 13 x 12 pixels' check two.h5
 expect 0 '8.97 % of them masked' check two.h5
-expect 0 'images of 142 pixels' reconstruct a.yaml --set data.file=two.h5
+expect 0 'images of 142 pixels' reconstruct a.yaml --set data.file=two.h5 --fresh
 
 # A blacklist.
 i=0
@@ -104,11 +104,11 @@ while [ $i -lt 40 ]; do
   case $i in 3 | 17) echo 1 ;; *) echo 0 ;; esac
   i=$((i + 1))
 done >black.txt
-expect 0 '2 images on data.blacklist are left out' reconstruct a.yaml --set data.blacklist=black.txt
+expect 0 '2 images on data.blacklist are left out' reconstruct a.yaml --set data.blacklist=black.txt --fresh
 grep -q '^3 \|^17 ' run/orientations.txt && say 'an unwanted image has an orientation'
 [ "$(grep -vc '^#' run/orientations.txt)" -eq 38 ] || say 'not 38 orientations'
 echo 0 >>black.txt
 expect 4 'black.txt: 41 lines of 0 or 1, but the data set holds 40 images' \
-  reconstruct a.yaml --set data.blacklist=black.txt
-expect 4 'none.txt: cannot open' reconstruct a.yaml --set data.blacklist=none.txt
+  reconstruct a.yaml --set data.blacklist=black.txt --fresh
+expect 4 'none.txt: cannot open' reconstruct a.yaml --set data.blacklist=none.txt --fresh
 exit $failed
