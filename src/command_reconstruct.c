@@ -136,6 +136,7 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     char text[FSC_TEXT_SIZE];
     const double start = clock_seconds();
     const int threads = choose_threads(cfg, world);
+    omp_set_num_threads(threads);
     TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);

@@ -3,6 +3,7 @@
 #include "blacklist.h"
 #include "core/checksum.h"
 #include "image_lists.h"
+#include "image_means.h"
 #include "io_hdf5.h"
 #include "mtip/match.h"
 
@@ -121,9 +122,11 @@ static status read_rows(const catalogue *k, comm *c, int64_t first, int64_t coun
     }
     TRY(result);
     if (rank != to) return STATUS_OK;
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
         for (int64_t p = 0; p < k->n_pixels; p++)
             rows[i * k->n_pixels + p] = whole[i * n + k->pixel[p]];
+    if (k->store) image_store_put(k->store, first, count, rows);
     return STATUS_OK;
 }
 
@@ -135,17 +138,18 @@ typedef struct looks {
 
 static void look_at(const float *row, int64_t n, double *photons, double *pattern)
 {
-    const double golden = 0.6180339887498949;
-    *photons = *pattern = 0;
+    const uint32_t golden = 2654435769; /* 2^32 times the golden ratio's fraction */
+    double sum = 0, weighted = 0;
     for (int64_t p = 0; p < n; p++) {
         const double count = isfinite(row[p]) && row[p] >= 0 ? (double)row[p] : NAN;
-        const double turns = golden * (double)p;
-        *photons += count;
-        *pattern += count * (1 + turns - floor(turns));
+        sum += count;
+        weighted += count * (1 + 0x1p-32 * (double)(golden * (uint32_t)p));
     }
+    *photons = sum;
+    *pattern = weighted;
 }
 
-/* The chunks of first..last dealt to ranks in turn; the looks at all images on all ranks. */
+/* The chunks of first..last dealt to ranks, to each its share; the looks at all images on all ranks. */
 static status look_at_all(const catalogue *k, comm *c, int64_t first, int64_t count, looks *seen)
 {
     status result = STATUS_OK;
@@ -153,12 +157,14 @@ static status look_at_all(const catalogue *k, comm *c, int64_t first, int64_t co
     float *rows = malloc((size_t)(CHUNK * k->n_pixels) * sizeof *rows);
     if (!whole || !rows) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (k->scatter) TRY_OR(done, comm_agree(c, result));
-    for (int64_t at = 0, turn = 0; at < count && result == STATUS_OK; at += CHUNK, turn++) {
+    for (int64_t at = 0; at < count && result == STATUS_OK; at += CHUNK) {
         const int64_t n = smaller(CHUNK, count - at);
-        const int to = (int)(turn % comm_size(c));
+        const int to = (int)(at * comm_size(c) / count);
         if (!k->scatter && to != comm_rank(c)) continue;
         result = read_rows(k, c, first + at, n, to, whole, rows);
-        for (int64_t i = 0; i < n && result == STATUS_OK && to == comm_rank(c); i++)
+        if (result != STATUS_OK || to != comm_rank(c)) continue;
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < n; i++)
             look_at(rows + i * k->n_pixels, k->n_pixels, seen->photons + at + i,
                     seen->pattern + at + i);
     }
@@ -300,7 +306,20 @@ done:
     return result;
 }
 
-static status open_file(const config *cfg, catalogue *k)
+/* Room for the images that this rank reads, in a part of the memory that is free for it; images that
+   come from rank 0 or stay lists are not kept. */
+static status keep_images(comm *c, catalogue *k)
+{
+    device *host = NULL;
+    if (k->scatter || dataset_is_sparse(k->file)) return STATUS_OK;
+    TRY(device_create_cpu(1, &host));
+    const int64_t most = device_free_bytes(host) / 8 / comm_node_size(c);
+    device_destroy(host);
+    k->store = image_store_create(k->file->n_images, k->n_pixels, most);
+    return STATUS_OK;
+}
+
+static status open_file(const config *cfg, comm *c, catalogue *k)
 {
     k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
     const dataset_settings settings = dataset_settings_of(cfg);
@@ -308,7 +327,8 @@ static status open_file(const config *cfg, catalogue *k)
     TRY(apply_mask_file(cfg, k->file));
     if (*cfg->data.blacklist)
         TRY(blacklist_read(cfg->data.blacklist, k->file->n_images, &k->unwanted));
-    return choose_pixels(k);
+    TRY(choose_pixels(k));
+    return keep_images(c, k);
 }
 
 status catalogue_create(const config *cfg, comm *c, catalogue **created)
@@ -317,7 +337,7 @@ status catalogue_create(const config *cfg, comm *c, catalogue **created)
     status result = STATUS_OK;
     catalogue *k = calloc(1, sizeof *k);
     TRY_OR(fail,
-           comm_agree(c, k ? open_file(cfg, k) : FAILED(STATUS_RESOURCE, "out of host memory")));
+           comm_agree(c, k ? open_file(cfg, c, k) : FAILED(STATUS_RESOURCE, "out of host memory")));
     TRY_OR(fail, choose_images(cfg, c, k));
     *created = k;
     return STATUS_OK;
@@ -330,6 +350,7 @@ void catalogue_destroy(catalogue *k)
 {
     if (!k) return;
     dataset_close(k->file);
+    image_store_destroy(k->store);
     free(k->unwanted);
     free(k->usable);
     free(k->pixel);
@@ -369,8 +390,18 @@ static status allocate(images *set, bool sparse)
     return STATUS_OK;
 }
 
-/* Reads rank r's images: a run of the file's images is read at once, however many of them belong to
-   the set. Collective in scatter mode. */
+/* Images of this rank that it has read before. */
+static void take_kept(const catalogue *k, images *set)
+{
+    const int64_t *source = set->source + set->first;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < set->n_local; i++)
+        if (image_store_has(k->store, source[i]))
+            image_store_get(k->store, source[i], set->counts + i * k->n_pixels);
+}
+
+/* Reads rank r's other images: a run of the file's images is read at once, however many of them
+   belong to the set. Collective in scatter mode. */
 static status read_rank(const catalogue *k, comm *c, images *set, int r, int64_t first)
 {
     status result = STATUS_OK;
@@ -379,9 +410,12 @@ static status read_rank(const catalogue *k, comm *c, images *set, int r, int64_t
     if (!whole || !rows) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (k->scatter) result = comm_agree(c, result);
     const size_t row = (size_t)k->n_pixels;
-    for (int64_t i = first; i < first + set->per_rank[r] && result == STATUS_OK;) {
-        const int64_t from = set->source[i], start = i;
-        while (i < first + set->per_rank[r] && set->source[i] < from + CHUNK)
+    const int64_t last = first + set->per_rank[r];
+    for (int64_t i = first; i < last && result == STATUS_OK;) {
+        const int64_t from = set->source[i], start = i++;
+        if (image_store_has(k->store, from)) continue;
+        while (i < last && set->source[i] < from + CHUNK &&
+               !image_store_has(k->store, set->source[i]))
             i++;
         TRY_OR(done, read_rows(k, c, from, set->source[i - 1] - from + 1, r, whole, rows));
         for (int64_t j = start; j < i && r == comm_rank(c); j++)
@@ -399,55 +433,12 @@ static status read_all(const catalogue *k, comm *c, images *set)
     int64_t first = 0;
     if (!set->counts)
         return image_lists_read(k, set->source + set->first, set->n_local, &set->lists);
+    take_kept(k, set);
     for (int r = 0; r < comm_size(c); r++) {
         if (k->scatter || r == comm_rank(c)) TRY(read_rank(k, c, set, r, first));
         first += set->per_rank[r];
     }
     return STATUS_OK;
-}
-
-static double largest_count(const images *set)
-{
-    double largest = 0;
-    const int64_t n = set->counts ? set->n_local * set->n_pixels : set->lists.start[set->n_local];
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, set->counts ? (double)set->counts[i] : set->lists.counts[i]);
-    return largest;
-}
-
-static int64_t fixed_power(double count, int power, double scale)
-{
-    return (int64_t)((power == 2 ? count * count : count) * scale);
-}
-
-/* Fixed-point sums over the images of this rank. */
-static void add_images(const images *set, int power, double scale, int64_t *sums)
-{
-    const int64_t n = set->n_local * set->n_pixels;
-    const photon_lists *lists = &set->lists;
-    for (int64_t i = 0; set->counts && i < n; i++)
-        sums[i % set->n_pixels] += fixed_power((double)set->counts[i], power, scale);
-    for (int64_t i = 0; !set->counts && i < lists->start[set->n_local]; i++)
-        sums[lists->pixel[i]] += fixed_power(lists->counts[i], power, scale);
-}
-
-/* Sums over all images whose bits do not depend on their division over ranks: fixed point. */
-static status mean_power(const images *set, comm *c, int power, double *mean)
-{
-    status result = STATUS_OK;
-    double largest = largest_count(set);
-    int64_t *sums = calloc((size_t)set->n_pixels + 1, sizeof *sums);
-    TRY_OR(done, comm_agree(c, sums ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
-    TRY_OR(done, comm_max(c, &largest, 1, COMM_DOUBLE));
-    const double bound = (double)set->n * (power == 2 ? largest * largest : largest);
-    const double scale = ldexp(1, 61 - (int)ceil(log2(fmax(bound, 1))));
-    add_images(set, power, scale, sums);
-    TRY_OR(done, comm_sum(c, sums, set->n_pixels, COMM_INT64));
-    for (int64_t p = 0; p < set->n_pixels; p++)
-        mean[p] = (double)sums[p] / scale / (double)set->n;
-done:
-    free(sums);
-    return result;
 }
 
 static bool is_sparse(const catalogue *k)
@@ -475,8 +466,7 @@ status images_load(const catalogue *k, comm *c, int parts, int part, images **cr
     TRY_OR(fail, comm_agree(c, set ? choose_part(k, c, parts, part, set)
                                    : FAILED(STATUS_RESOURCE, "out of host memory")));
     TRY_OR(fail, comm_agree(c, read_all(k, c, set)));
-    TRY_OR(fail, mean_power(set, c, 1, set->mean));
-    TRY_OR(fail, mean_power(set, c, 2, set->square));
+    TRY_OR(fail, image_means(set, c));
     *created = set;
     return STATUS_OK;
 fail:

@@ -10,10 +10,12 @@
 #include "comm.h"
 #include "config.h"
 #include "dataset.h"
+#include "image_store.h"
 
 typedef struct catalogue {
     dataset *file;
-    bool scatter; /* rank 0 reads and sends */
+    bool scatter;       /* rank 0 reads and sends */
+    image_store *store; /* images that this rank has read; NULL: they are read again */
     int64_t n_usable;
     int64_t *usable;    /* [n_usable] indices in the file */
     uint8_t *unwanted;  /* [images of the file] 1 on the blacklist; NULL: there is none */
