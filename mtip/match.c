@@ -87,9 +87,10 @@ static status store_images(match *m, const float *counts, const void *weights, i
 }
 
 /* Whether all are whole numbers that halves hold. */
-static bool fit_halves(const float *counts, int64_t n)
+static bool fit_halves(const device *dev, const float *counts, int64_t n)
 {
     int misfit = 0;
+#pragma omp parallel for num_threads(device_threads(dev)) schedule(static) reduction(| : misfit)
     for (int64_t i = 0; i < n; i++) /* branch free, so that it vectorises */
         misfit |=
             !(counts[i] >= 0) | !(counts[i] <= HALF_LARGEST) | (counts[i] != (float)(int)counts[i]);
@@ -102,7 +103,7 @@ static status keep_images(match *m, const float *counts)
     const int64_t n = m->options.n_pixels;
     const bool halves = m->options.halves && m->products->halves &&
                         m->options.method == MATCH_EMC &&
-                        fit_halves(counts, m->options.n_images * n);
+                        fit_halves(m->dev, counts, m->options.n_images * n);
     m->images = (image_rows){halves ? ROWS_HALF : ROWS_REAL, m->n_rows, n,
                              halves ? (n + 7) / 8 * 8 : n, NULL};
     TRY(store_images(m, counts, NULL, &m->images));

@@ -23,6 +23,7 @@ status device_create_cuda(int ordinal, device **created);
 void device_destroy(device *dev);
 
 device_kind device_kind_of(const device *dev);
+/* Of the host, for what a stage does there. */
 int device_threads(const device *dev);
 /* The number of the GPU among those visible to the process, -1 on the CPU. */
 int device_ordinal(const device *dev);

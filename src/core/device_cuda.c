@@ -4,6 +4,7 @@
 #include "core/device_impl.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -252,8 +253,11 @@ status device_create_cuda(int ordinal, device **created)
         free(kept);
         FAIL(STATUS_RESOURCE, "out of host memory");
     }
-    *dev = (device){
-        .table = &cuda_table, .n_threads = 1, .n_users = 1, .ordinal = ordinal, .kept = kept};
+    *dev = (device){.table = &cuda_table,
+                    .n_threads = omp_get_max_threads(),
+                    .n_users = 1,
+                    .ordinal = ordinal,
+                    .kept = kept};
     status result = cuda_enter(ordinal, &before);
     if (result == STATUS_OK) {
         result = make_stream(dev);
