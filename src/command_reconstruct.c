@@ -174,7 +174,8 @@ status command_reconstruct(const cli *c, comm *world)
     if (result == STATUS_OK) result = comm_broadcast(world, &done, 1, COMM_INT64, 0);
     if (result == STATUS_OK && !done) result = work(c, world, directory, seconds, sentence);
     if (root && done && result == STATUS_OK) {
-        log_info("%s is done already; --fresh would begin anew", c->config.run.directory);
+        log_info("%s is done already, with these settings; --fresh begins anew, for new images",
+                 c->config.run.directory);
         printf("%s\n", sentence);
     }
     log_also_to(NULL);
