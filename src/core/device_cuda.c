@@ -76,20 +76,36 @@ static void free_host(const device *dev, void *memory)
     (void)cudaFreeHost(memory);
 }
 
-static status copy_as(const device *dev, void *to, const void *from, int64_t bytes,
-                      enum cudaMemcpyKind kind)
+static status enqueue_copy(const device *dev, void *to, const void *from, int64_t bytes,
+                           enum cudaMemcpyKind kind)
 {
     if (bytes > 0) CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)bytes, kind, stream_of(dev)));
     return STATUS_OK;
 }
 
-static status from_host(const device *dev, void *to, const void *from, int64_t bytes)
+static status copy_as(const device *dev, void *to, const void *from, int64_t bytes,
+                      enum cudaMemcpyKind kind)
 {
     int before;
     TRY(cuda_enter(dev->ordinal, &before));
-    status result = copy_as(dev, to, from, bytes, cudaMemcpyHostToDevice);
+    status result = enqueue_copy(dev, to, from, bytes, kind);
     cuda_leave(dev->ordinal, before);
     return result;
+}
+
+static status from_host(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    return copy_as(dev, to, from, bytes, cudaMemcpyHostToDevice);
+}
+
+static status begin_to_host(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    return copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
+}
+
+static status copy(const device *dev, void *to, const void *from, int64_t bytes)
+{
+    return copy_as(dev, to, from, bytes, cudaMemcpyDeviceToDevice);
 }
 
 static status synchronize_stream(const device *dev)
@@ -109,30 +125,8 @@ static status synchronize(const device *dev)
 
 static status to_host(const device *dev, void *to, const void *from, int64_t bytes)
 {
-    int before;
-    TRY(cuda_enter(dev->ordinal, &before));
-    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
-    if (result == STATUS_OK) result = synchronize_stream(dev);
-    cuda_leave(dev->ordinal, before);
-    return result;
-}
-
-static status begin_to_host(const device *dev, void *to, const void *from, int64_t bytes)
-{
-    int before;
-    TRY(cuda_enter(dev->ordinal, &before));
-    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToHost);
-    cuda_leave(dev->ordinal, before);
-    return result;
-}
-
-static status copy(const device *dev, void *to, const void *from, int64_t bytes)
-{
-    int before;
-    TRY(cuda_enter(dev->ordinal, &before));
-    status result = copy_as(dev, to, from, bytes, cudaMemcpyDeviceToDevice);
-    cuda_leave(dev->ordinal, before);
-    return result;
+    TRY(begin_to_host(dev, to, from, bytes));
+    return synchronize(dev);
 }
 
 static status set_zero(const device *dev, void *memory, int64_t bytes)
