@@ -36,6 +36,7 @@ endif()
 if(MTIP_ONLY_NUFFT)
   file(GLOB bench_sources ${CMAKE_SOURCE_DIR}/src/bench_nufft*.c)
   add_executable(bench_nufft nufft_bench_main.c ${bench_sources}
-    ${CMAKE_SOURCE_DIR}/src/bench_machine.c ${CMAKE_SOURCE_DIR}/src/text.c)
+    ${CMAKE_SOURCE_DIR}/src/bench_machine.c ${CMAKE_SOURCE_DIR}/src/option_table.c
+    ${CMAKE_SOURCE_DIR}/src/text.c)
   target_link_libraries(bench_nufft PRIVATE nufft core mtip_flags)
 endif()
