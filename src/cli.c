@@ -1,7 +1,6 @@
 #include "cli.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,29 +186,6 @@ const char *cli_option_text(const cli *c, const char *name)
 bool cli_option_given(const cli *c, const char *name)
 {
     return cli_option_text(c, name) != NULL;
-}
-
-status cli_option_int(const cli *c, const char *name, int64_t otherwise, int64_t min, int64_t max,
-                      int64_t *number)
-{
-    const char *text = cli_option_text(c, name);
-    *number = otherwise;
-    if (!text) return STATUS_OK;
-    if (text_int64(text, number) != TEXT_NUMBER_OK || *number < min || *number > max)
-        FAIL(STATUS_USAGE, "%s is '%s'; it must be an integer %" PRId64 " .. %" PRId64, name, text,
-             min, max);
-    return STATUS_OK;
-}
-
-status cli_option_real(const cli *c, const char *name, double otherwise, double min, double max,
-                       double *number)
-{
-    const char *text = cli_option_text(c, name);
-    *number = otherwise;
-    if (!text) return STATUS_OK;
-    if (text_double(text, number) != TEXT_NUMBER_OK || *number < min || *number > max)
-        FAIL(STATUS_USAGE, "%s is '%s'; it must be a number %g .. %g", name, text, min, max);
-    return STATUS_OK;
 }
 
 static void print_options(const cli_option *options, FILE *file)

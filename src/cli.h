@@ -2,7 +2,7 @@
 
    mtip [OPTION...] COMMAND [ARGUMENT | OPTION]...  Options are "--name VALUE", "--name=VALUE" or a
    flag; "--" ends them.  Those of every command (--set, -q, -v, --help) are handled here, those of
-   one command are lines of its table in commands.c, read with cli_option and its kin. */
+   one command are lines of its table in commands.c, read with cli_option_text and _given. */
 #ifndef MTIP_CLI_H
 #define MTIP_CLI_H
 
@@ -61,11 +61,6 @@ status cli_load(cli *c);
 /* The value of one of the command's options, NULL if not given ("" for a flag that is). */
 const char *cli_option_text(const cli *c, const char *name);
 bool cli_option_given(const cli *c, const char *name);
-/* Numbers, `otherwise` if not given; STATUS_USAGE if it is no number or out of min .. max. */
-status cli_option_int(const cli *c, const char *name, int64_t otherwise, int64_t min, int64_t max,
-                      int64_t *number);
-status cli_option_real(const cli *c, const char *name, double otherwise, double min, double max,
-                       double *number);
 
 /* Help on c->command, or on the program. */
 void cli_help(const cli *c, FILE *file);

@@ -25,6 +25,7 @@ expect 0 out 'usage: mtip check CONFIG|DATA...' check --help
 expect 0 out 'usage: mtip info [OPTION]...' info --help
 expect 0 out 'usage: mtip bench nufft|mtip' bench --help
 expect 0 out 'Times nonuniform FFTs' bench nufft --help
+expect 0 out 'usage: mtip bench mtip [OPTION]...' bench mtip --help
 expect 0 out 'mtip 0.' --version
 expect 0 out 'size: 41' --help-config
 expect 2 err "unknown command 'chekc', did you mean 'check'?" chekc
