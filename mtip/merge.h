@@ -36,7 +36,7 @@ typedef struct merge_report {
 
 /* Bytes of device memory of a merger that is given n_points values at once. */
 status merger_forecast(device_kind kind, const merge_options *options, int64_t n_points,
-                       int64_t *bytes);
+                       int64_t *sum);
 
 status merger_create(const device *dev, const merge_options *options, merger **created);
 void merger_destroy(merger *m);

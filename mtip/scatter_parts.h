@@ -22,17 +22,17 @@ enum { SCATTER_DIRECT_BATCH = 64 };
 typedef struct scatter_direct scatter_direct;
 status scatter_direct_create(const atom *atoms, int64_t n_atoms, const double *s, int64_t n_pixels,
                              const scatter_settings *settings, scatter_direct **created);
-void scatter_direct_destroy(scatter_direct *sum);
-void scatter_direct_intensities(const scatter_direct *sum, const double *quaternions, int64_t count,
+void scatter_direct_destroy(scatter_direct *sc);
+void scatter_direct_intensities(const scatter_direct *sc, const double *quaternions, int64_t count,
                                 double *intensities);
 
 typedef struct scatter_nufft scatter_nufft;
 status scatter_nufft_create(const device *dev, const atom *atoms, int64_t n_atoms, const double *s,
                             int64_t n_pixels, const scatter_settings *settings,
                             scatter_nufft **created);
-void scatter_nufft_destroy(scatter_nufft *sum);
-int64_t scatter_nufft_batch(const scatter_nufft *sum);
-status scatter_nufft_intensities(scatter_nufft *sum, const double *quaternions, int64_t count,
+void scatter_nufft_destroy(scatter_nufft *sc);
+int64_t scatter_nufft_batch(const scatter_nufft *sc);
+status scatter_nufft_intensities(scatter_nufft *sc, const double *quaternions, int64_t count,
                                  double *intensities);
 
 #endif

@@ -1,7 +1,5 @@
 #include "kernel_pairs.h"
 
-#include "mtip/random.h"
-
 pair_setup test;
 
 void must(status result)
@@ -27,17 +25,6 @@ pair new_pair(content kind, int64_t n, const void *values)
     BOTH(device_alloc(dev, bytes_of(&p), &p.on[d]))
     BOTH(device_from_host(dev, p.on[d], values, bytes_of(&p)))
     return p;
-}
-
-double *uniform(int64_t n, uint64_t seed, double low, double high)
-{
-    random_stream stream;
-    random_start(&stream, seed, RANDOM_TURN, 0, 0);
-    double *values = malloc((size_t)(n + 1) * sizeof *values);
-    assert_non_null(values);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = low + (high - low) * random_uniform(&stream);
-    return values;
 }
 
 pair reals(int64_t n, uint64_t seed, double low, double high)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "mtip/kernels.h"
+#include "uniform.h"
 
 enum { CPU = 0, GPU = 1 };
 
@@ -54,9 +55,6 @@ void must(status result);
 
 /* The one for the precision under test. */
 double either(double single, double wide);
-
-/* Uniform numbers, always the same for a seed. The caller frees them. */
-double *uniform(int64_t n, uint64_t seed, double low, double high);
 
 /* Pairs: of values (n of the kind), uniform reals, zeros, doubles that are all the same. */
 pair new_pair(content kind, int64_t n, const void *values);

@@ -9,7 +9,7 @@ enum { BLOBS = 6, STARTS = 5, LARGEST = 18, MOST = LARGEST * LARGEST * LARGEST }
 /* Blobs at random places, all of them moved by hand and shift (z, y, x). */
 static void blobs(int64_t n, uint64_t seed, double hand, const double shift[3], double *density)
 {
-    double *u = stage_uniform(seed, 4 * BLOBS, -3.5, 3.5);
+    double *u = uniform(4 * BLOBS, seed, -3.5, 3.5);
     for (int64_t i = 0; i < n * n * n; i++) {
         const double x[3] = {(double)centred(i / n / n, n), (double)centred(i / n % n, n),
                              (double)centred(i % n, n)};

@@ -1,7 +1,6 @@
 #include "stage_case.h"
 
 #include "mtip/pointwise.h"
-#include "mtip/random.h"
 #include "mtip/rotation.h"
 
 stage_setup stage;
@@ -45,20 +44,9 @@ void stage_free(void *memory)
     device_free(stage.dev, memory);
 }
 
-double *stage_uniform(uint64_t seed, int64_t n, double low, double high)
-{
-    random_stream stream;
-    random_start(&stream, seed, RANDOM_TURN, 0, 0);
-    double *values = malloc((size_t)(n + 1) * sizeof *values);
-    assert_non_null(values);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = low + (high - low) * random_uniform(&stream);
-    return values;
-}
-
 double *stage_rotations(uint64_t seed, int64_t n)
 {
-    double *u = stage_uniform(seed, 3 * n, 0, 1);
+    double *u = uniform(3 * n, seed, 0, 1);
     double *quaternions = malloc((size_t)(4 * n + 1) * sizeof *quaternions);
     assert_non_null(quaternions);
     for (int64_t i = 0; i < n; i++)
@@ -69,7 +57,7 @@ double *stage_rotations(uint64_t seed, int64_t n)
 
 double *stage_pixels(uint64_t seed, int64_t n, double radius)
 {
-    double *pixels = stage_uniform(seed, 3 * n, -radius, radius);
+    double *pixels = uniform(3 * n, seed, -radius, radius);
     for (int64_t p = 0; p < n; p++) {
         double *s = pixels + 3 * p, length = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
         for (int d = 0; d < 3 && length > radius; d++)

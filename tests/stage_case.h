@@ -11,6 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 #include "assert_ok.h"
+#include "uniform.h"
 
 #include "core/device.h"
 
@@ -58,9 +59,7 @@ void *stage_upload(const double *from, int64_t n);
 void stage_download(const void *from, int64_t n, double *to);
 void stage_free(void *memory);
 
-/* n uniform numbers in [low, high), always the same for a seed; the caller frees them. */
-double *stage_uniform(uint64_t seed, int64_t n, double low, double high);
-/* n uniformly random unit quaternions. */
+/* n uniformly random unit quaternions, always the same for a seed; the caller frees them. */
 double *stage_rotations(uint64_t seed, int64_t n);
 /* n points [n][3] of length up to `radius`. */
 double *stage_pixels(uint64_t seed, int64_t n, double radius);

@@ -32,8 +32,7 @@ static problem *new_problem(void)
 {
     problem *p = calloc(1, sizeof *p);
     assert_non_null(p);
-    double *u = stage_uniform(11, REFERENCES * PIXELS, 0, 2),
-           *c = stage_uniform(12, PIXELS, .5, 1.5);
+    double *u = uniform(REFERENCES * PIXELS, 11, 0, 2), *c = uniform(PIXELS, 12, .5, 1.5);
     memcpy(p->slices, u, sizeof p->slices);
     memcpy(p->correction, c, sizeof p->correction);
     free(u), free(c);

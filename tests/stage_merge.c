@@ -28,9 +28,9 @@ typedef struct slices {
 static slices new_slices(uint64_t seed)
 {
     slices s = {.quaternions = stage_rotations(seed, REFERENCES),
-                .weights = stage_uniform(seed + 1, REFERENCES, 0.2, 3),
+                .weights = uniform(REFERENCES, seed + 1, 0.2, 3),
                 .pixels = stage_pixels(seed + 2, PIXELS, 1.1 * M_PI),
-                .data = stage_uniform(seed + 3, POINTS, 0, 9)};
+                .data = uniform(POINTS, seed + 3, 0, 9)};
     s.q = stage_rotate(REFERENCES, s.quaternions, PIXELS, s.pixels);
     s.on_device_pixels = stage_upload(s.pixels, 3 * PIXELS);
     s.on_device_data = stage_upload(s.data, POINTS);
@@ -224,7 +224,7 @@ static void weights_count_slices(void **state)
 /* Random, even, zero outside the sphere. */
 static double *even_volume(int64_t n, double radius)
 {
-    double *v = stage_uniform(51, n * n * n, -1, 1);
+    double *v = uniform(n * n * n, 51, -1, 1);
     for (int64_t i = 0; i < n * n * n; i++) {
         int64_t x[3];
         position(i, n, x);
@@ -244,7 +244,7 @@ static void recovers_an_autocorrelation_from_its_slices(void **state)
     enum { SIZE = 9, VOXELS = SIZE * SIZE * SIZE, SLICES = 150, ROW = 20 };
     const double radius = 3.2;
     double *volume = even_volume(SIZE, radius), *found = malloc(sizeof(double[VOXELS]));
-    double *quaternions = stage_rotations(52, SLICES), *weights = stage_uniform(53, SLICES, 0.5, 2);
+    double *quaternions = stage_rotations(52, SLICES), *weights = uniform(SLICES, 53, 0.5, 2);
     double *pixels = stage_pixels(54, ROW, 1.3 * M_PI);
     double *q = stage_rotate(SLICES, quaternions, ROW, pixels);
     double *data = malloc(sizeof(double[SLICES * ROW]));

@@ -195,7 +195,7 @@ static phase_options options_for(int64_t n)
 static double *particle(const phase_options *options, uint64_t seed)
 {
     const int64_t n = options->size;
-    double *density = stage_uniform(seed, n * n * n, 1, 2);
+    double *density = uniform(n * n * n, seed, 1, 2);
     for (int64_t i = 0; i < n * n * n; i++) {
         const double x = (double)centred(i % n, n), y = (double)centred(i / n % n, n);
         const double z = (double)centred(i / n / n, n);

@@ -15,7 +15,7 @@ static slicer *new_slicer(int64_t n)
 
 static void check_size(int64_t n)
 {
-    double *volume = stage_uniform(1, n * n * n, -1, 1);
+    double *volume = uniform(n * n * n, 1, -1, 1);
     double *quaternions = stage_rotations(2, N_ROTATIONS);
     double *pixels = stage_pixels(3, N_PIXELS, M_PI);
     double *q = stage_rotate(N_ROTATIONS, quaternions, N_PIXELS, pixels);
@@ -48,7 +48,7 @@ static void do_not_depend_on_the_batch(void **state)
 {
     (void)state;
     const int64_t n = 9;
-    double *volume = stage_uniform(4, n * n * n, -1, 1), *other = stage_uniform(5, n * n * n, 0, 9);
+    double *volume = uniform(n * n * n, 4, -1, 1), *other = uniform(n * n * n, 5, 0, 9);
     double *quaternions = stage_rotations(6, N_ROTATIONS);
     double *pixels = stage_pixels(7, N_PIXELS, M_PI);
     double together[N_POINTS], alone[N_POINTS];
@@ -76,7 +76,7 @@ static void obey_friedels_law(void **state)
 {
     (void)state;
     const int64_t n = 9;
-    double *volume = stage_uniform(8, n * n * n, -1, 1);
+    double *volume = uniform(n * n * n, 8, -1, 1);
     double *pixels = stage_pixels(9, N_PIXELS, M_PI);
     for (int p = 0; p < N_PIXELS; p++)
         pixels[3 * p + 2] = 0;
