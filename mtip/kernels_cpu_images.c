@@ -1,16 +1,12 @@
 /* kernels_cpu_images.c: images and their products on the CPU.  They are worked on in blocks of
    ROW_BLOCK rows with one BLAS thread each, so that a row's result depends neither on the other
    rows nor on the number of threads. */
+#include "core/integer.h"
 #include "mtip/kernels.h"
 
 #include <cblas.h>
 
 enum { ROW_BLOCK = 32, COLUMN_BLOCK = 128 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static void store_row(int64_t n, const float *counts, const real *weights, real *row)
 {

@@ -1,14 +1,10 @@
 /* kernels_cpu_match.c: slicing and matching on the CPU. */
+#include "core/integer.h"
 #include "mtip/kernels.h"
 
 #include <stdlib.h>
 
 enum { COLUMN_BLOCK = 128 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 WIDEST_VECTORS
 static void rotate_slice(const double r[9], int64_t n, const real *s, real *x, real *y, real *z)

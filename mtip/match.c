@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/integer.h"
+
 struct match {
     const device *dev;
     const match_kernels *kernels;
@@ -35,11 +37,6 @@ struct match {
 
 /* Rows that go to the device at once. */
 enum { UPLOAD_ROWS = 4096 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Numbers from row to row of arrays of n columns: whole sectors of memory. */
 static int64_t row_stride(int64_t n)

@@ -34,7 +34,7 @@ static status choose_device(bench *b)
 {
     static config cfg;
     config_default(&cfg);
-    cfg.parallel.backend = b->options.backend;
+    cfg.parallel.backend = (unsigned)b->options.backend;
     return devices_choose(&cfg, b->world, b->options.threads, &b->dev);
 }
 
@@ -226,7 +226,7 @@ static void print_table2(const bench *b, const iteration *it, const row *r, mach
     printf("on the %s, %s precision, tolerance %g, grid %lld (merging %lld), %lld pixels\n"
            "rates: copy %.0f GB/s, product %.0f GFLOP/s\n\n",
            device_kind_of(b->dev) == DEVICE_CPU ? "CPU" : "GPU",
-           option_precision_name(o->precision), o->tolerance, (long long)o->size,
+           option_precision_name((int)o->precision), o->tolerance, (long long)o->size,
            (long long)(2 * o->size - 1), pixels, 1e-9 * rates.bytes, 1e-9 * rates.operations);
     printf("Table II                   paper/s     copies/s  no copies/s  paper/copies\n"
            "slicing %10lld points %8.3f %12.6f %12.6f %12.1f\n"

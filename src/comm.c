@@ -273,22 +273,6 @@ status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, 
     return STATUS_OK;
 }
 
-status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[], comm_type type,
-                    int root)
-{
-    if (c->rank != root) return receive_chunks(c, mine, counts[c->rank], type, root);
-    int64_t start = 0;
-    for (int r = 0; r < c->size; r++) {
-        const char *at = (const char *)all + start * comm_type_size(type);
-        if (r == root)
-            memcpy(mine, at, (size_t)(counts[r] * comm_type_size(type)));
-        else
-            TRY(send_chunks(c, at, counts[r], type, r));
-        start += counts[r];
-    }
-    return STATUS_OK;
-}
-
 status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, int to)
 {
     if (from == to) return STATUS_OK;

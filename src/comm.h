@@ -82,9 +82,6 @@ status comm_max(comm *c, void *data, int64_t count, comm_type type);
 status comm_share(comm *c, void *data, const int64_t counts[], comm_type type);
 /* Like comm_share, on root only. */
 status comm_gather(comm *c, void *data, const int64_t counts[], comm_type type, int root);
-/* Rank root sends counts[r] elements of `all` to rank r's `mine`. */
-status comm_scatter(comm *c, const void *all, void *mine, const int64_t counts[], comm_type type,
-                    int root);
 /* Moves count elements from rank `from`'s data to rank `to`'s. Only those two need to call it. */
 status comm_send(comm *c, void *data, int64_t count, comm_type type, int from, int to);
 #endif

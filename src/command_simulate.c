@@ -92,7 +92,7 @@ static double beam_flux(const config *c)
 
 static bool use_nufft(const job *j)
 {
-    const int method = j->config->simulate.method;
+    const int method = (int)j->config->simulate.method;
     if (method != CONFIG_SUMMATION_AUTO) return method == CONFIG_SUMMATION_NUFFT;
     return scatter_prefers_nufft(j->n_atoms, j->config->simulate.images * j->det->n_pixels);
 }

@@ -1,16 +1,12 @@
 #include "forecast.h"
 
+#include "core/integer.h"
 #include "core/log.h"
 #include "nufft/fft.h"
 #include "run_options.h"
 
 /* Libraries, and what is too small to be listed. */
 static const int64_t host_rest = INT64_C(1) << 28, gpu_rest = INT64_C(1) << 27;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t divide_up(int64_t n, int64_t by)
 {

@@ -15,7 +15,7 @@ typedef struct geometry_settings {
     double pixel_size; /* m, of a flat detector; 0: as the files say */
     bool has_centre;   /* false: the beam meets a flat detector in the middle */
     double
-        centre[2]; /* or at this column and row, 0 the centre of the first; negative: the middle */
+        centre[2]; /* or at this column and row, 0: of the first pixel's centre; < 0: the middle */
     polarization polarized;
 } geometry_settings;
 

@@ -2,6 +2,7 @@
 #ifndef MTIP_RUN_PARTS_H
 #define MTIP_RUN_PARTS_H
 
+#include "core/integer.h"
 #include "mtip/phase.h"
 #include "run.h"
 #include "run_options.h"
@@ -55,16 +56,6 @@ struct run {
     double *densities;  /* device [n_densities][n]^3 */
     int64_t n_densities;
 };
-
-static inline int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static inline int64_t bytes(const run *r, int64_t n)
 {

@@ -145,23 +145,6 @@ static void gathers_parts_on_every_root(void **state)
         }
 }
 
-static void scatters_parts_from_every_root(void **state)
-{
-    (void)state;
-    int64_t counts[64], start = 0;
-    const int64_t total = deal(counts, rank, &start);
-    for (int c = 0; c < N_CHUNKS; c++)
-        for (int root = 0; root < size; root++) {
-            comm_limit_chunk(world, chunks[c]);
-            double *all = own_part(total, 0, rank == root ? total : 0);
-            double *mine = own_part(counts[rank], 0, 0);
-            assert_ok(comm_scatter(world, all, mine, counts, COMM_DOUBLE, root));
-            for (int64_t i = 0; i < counts[rank]; i++)
-                assert_true(mine[i] == value_of(start + i, 0));
-            free(all), free(mine);
-        }
-}
-
 static void sends_between_two_ranks(void **state)
 {
     (void)state;
@@ -278,7 +261,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(sums_and_finds_the_largest),
         cmocka_unit_test(shares_parts_with_all),
         cmocka_unit_test(gathers_parts_on_every_root),
-        cmocka_unit_test(scatters_parts_from_every_root),
         cmocka_unit_test(sends_between_two_ranks),
         cmocka_unit_test(sums_to_every_root),
         cmocka_unit_test(the_failure_of_one_rank_is_known_to_all),

@@ -89,7 +89,11 @@ static int64_t number_in(const char *path, const char *word)
     if (!file) return -1;
     while (number < 0 && fgets(line, sizeof line, file)) {
         const char *at = word ? strstr(line, word) : line;
-        if (at) (void)sscanf(at + (word ? strlen(word) : 0), "%lld", &number);
+        char *end = NULL;
+        if (!at) continue;
+        at += word ? strlen(word) : 0;
+        const long long found = strtoll(at, &end, 10);
+        if (end != at) number = found;
     }
     (void)fclose(file);
     return number;
