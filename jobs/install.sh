@@ -18,4 +18,5 @@ sudo=
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get -q update
+# shellcheck disable=SC2086
 $sudo apt-get -q -y --no-install-recommends install $missing

@@ -3,20 +3,18 @@
    LOOPS (10) loops of 125 steps and 50 more, for 1, 4 and 20 starts of N (41 81) in both precisions:
    what is done once (create), per target (setting it, starting, getting all), per step, and the
    average of the starts. */
+#include "core/clock.h"
 #include "mtip/average.h"
 #include "mtip/phase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static double now(const device *dev)
 {
-    struct timespec t;
     (void)device_synchronize(dev);
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_seconds();
 }
 
 /* Device arrays: the autocorrelation of something, and room for all densities. */
@@ -107,7 +105,7 @@ static status bench(const device *dev, int64_t n, int64_t starts, precision prec
                prec == PRECISION_SINGLE ? "single" : "double", (long long)n, (long long)starts,
                1e3 * seconds[0], 1e3 * seconds[1], 1e3 * seconds[2], 1e3 * seconds[3],
                1e3 * seconds[4], 1e6 * seconds[2] / steps);
-    fflush(stdout);
+    (void)fflush(stdout);
     device_free(dev, p.target);
     device_free(dev, p.densities);
     device_free(dev, p.mean);
@@ -121,7 +119,7 @@ int main(int argc, char **argv)
     static const int64_t counts[] = {1, 4, 20};
     device *dev;
     const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    const int loops = argc > 2 ? atoi(argv[2]) : 10;
+    const int loops = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 10;
     status result = cuda ? device_create_cuda(-1, &dev) : device_create_cpu(0, &dev);
     if (result == STATUS_OK)
         printf("%d steps, milliseconds\n            N starts  create    target       run       get"
@@ -130,7 +128,8 @@ int main(int argc, char **argv)
     for (int i = argc > 3 ? 3 : 0; i < (argc > 3 ? argc : 2) && result == STATUS_OK; i++)
         for (precision p = PRECISION_SINGLE; p <= PRECISION_DOUBLE; p++)
             for (int c = 0; c < 3 && result == STATUS_OK; c++)
-                result = bench(dev, argc > 3 ? atoi(argv[i]) : 41 + 40 * i, counts[c], p, loops);
+                result = bench(dev, argc > 3 ? strtol(argv[i], NULL, 10) : 41 + 40 * i, counts[c],
+                               p, loops);
     if (result != STATUS_OK) fprintf(stderr, "bench_phase: %s\n", status_message());
     return result != STATUS_OK;
 }

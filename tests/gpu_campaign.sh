@@ -16,17 +16,17 @@ while [ $# -gt 0 ]; do
     test)
         MTIP_REQUIRE_GPU=1 timeout 400 "$test" >"$out/test.log" 2>&1
         echo "test: $?"
-        grep -E 'FAILED|ERROR|PASSED|bound|Error' "$out/test.log" | head -${LINES_SHOWN:-60}
+        grep -E 'FAILED|ERROR|PASSED|bound|Error' "$out/test.log" | head -"${LINES_SHOWN:-60}"
         ;;
     sanitize)
         for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
-            timeout ${SANITIZE_S:-120} compute-sanitizer --tool $tool --error-exitcode 9 \
+            timeout "${SANITIZE_S:-120}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
                 "$build/tests/sanitize_nufft_cuda" >"$out/$tool.log" 2>&1
             echo "$tool: $? $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.log")"
         done
         ;;
     profile)
-        ncu --clock-control none --set full --launch-skip ${SKIP:-0} --launch-count ${COUNT:-6} \
+        ncu --clock-control none --set full --launch-skip "${SKIP:-0}" --launch-count "${COUNT:-6}" \
             "$bench" --device cuda "$@" >"$out/ncu.log" 2>&1
         set --
         ;;

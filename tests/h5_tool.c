@@ -13,10 +13,10 @@
 #include <string.h>
 
 /* All numbers of a dataset as doubles; NULL if there is no such thing. */
-static double *numbers(const char *file, const char *path, hsize_t *n)
+static double *numbers(const char *path, const char *name, hsize_t *n)
 {
-    hid_t id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
-    hid_t set = id < 0 ? -1 : H5Dopen2(id, path, H5P_DEFAULT);
+    hid_t id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = id < 0 ? -1 : H5Dopen2(id, name, H5P_DEFAULT);
     double *values = NULL;
     if (set >= 0) {
         hid_t space = H5Dget_space(set);
@@ -30,7 +30,7 @@ static double *numbers(const char *file, const char *path, hsize_t *n)
         H5Dclose(set);
     }
     if (id >= 0) H5Fclose(id);
-    if (!values) fprintf(stderr, "h5_tool: cannot read %s of %s\n", path, file);
+    if (!values) fprintf(stderr, "h5_tool: cannot read %s of %s\n", name, path);
     return values;
 }
 
@@ -91,11 +91,11 @@ static int flip(const char *path, unsigned long seed)
     if (!file || fseek(file, 0, SEEK_END) != 0) return 0;
     const unsigned long size = (unsigned long)ftell(file);
     const unsigned long bit = (seed * 2654435761u + seed * seed * 40503u) % (8 * size);
-    fseek(file, (long)(bit / 8), SEEK_SET);
-    const int byte = fgetc(file);
-    fseek(file, (long)(bit / 8), SEEK_SET);
-    fputc(byte ^ (1 << bit % 8), file);
-    return fclose(file) == 0;
+    const long at = (long)(bit / 8);
+    const int byte = fseek(file, at, SEEK_SET) == 0 ? fgetc(file) : EOF;
+    const int done =
+        byte != EOF && fseek(file, at, SEEK_SET) == 0 && fputc(byte ^ (1 << bit % 8), file) != EOF;
+    return fclose(file) == 0 && done;
 }
 
 static int repeat_first(hid_t file)

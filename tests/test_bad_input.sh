@@ -62,7 +62,7 @@ both() {
 }
 # config TEXT MESSAGE: a config of this text is refused with the place and the message.
 config() {
-  printf "$1" >b.yaml
+  printf %b "$1" >b.yaml
   expect 3 "b.yaml:$2" reconstruct b.yaml
 }
 expect 0 'images.h5: 40 images' simulate a.yaml

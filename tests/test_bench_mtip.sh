@@ -1,6 +1,7 @@
 #!/bin/sh
 # The benchmarks of all stages run at small sizes, and leave a table and a plot.
 # Usage: test_bench_mtip.sh MTIP
+# shellcheck disable=SC2086
 set -e
 mtip=$1
 . "$(dirname "$0")/../jobs/mpi.sh"

@@ -110,6 +110,7 @@ rm -rf run
 go 2 --set run.generations=100000 --time-limit 4
 expect 85 'the time limit is near; run/checkpoint.h5 is good' 'time limit'
 mkdir bin
+# shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$3" = 77 ] && echo 0:04\n' >bin/squeue
 chmod +x bin/squeue
 rm -rf run

@@ -20,7 +20,7 @@ failed=0
 # go RANKS DEVICE FILE MAPS_TOLERANCE: writes the file, or compares with it.
 go() {
   echo "$precision precision, $1 ranks, $2, $3"
-  mpi "$1" "$test_run" "$work/d.h5" $precision "$work/$precision.$3" "$2" $strict "$4" || failed=1
+  mpi "$1" "$test_run" "$work/d.h5" $precision "$work/$precision.$3" "$2" "$strict" "$4" || failed=1
 }
 for precision in single double; do
   # In single precision the solve amplifies rounding: on a CPU the maps are 1.1e-4 from double precision.
@@ -28,11 +28,11 @@ for precision in single double; do
   single) strict=1e-5 across=5e-4 ;;
   double) strict=1e-10 across=1e-10 ;;
   esac
-  go 1 cpu cpu $strict
-  [ "$device" = cpu ] || go 1 cuda cpu $across
-  [ "$device" = cpu ] || go 1 cuda cuda $strict
+  go 1 cpu cpu "$strict"
+  [ "$device" = cpu ] || go 1 cuda cpu "$across"
+  [ "$device" = cpu ] || go 1 cuda cuda "$strict"
   for ranks in 2 3 4; do
-    go $ranks "$device" "$device" $strict
+    go $ranks "$device" "$device" "$strict"
   done
 done
 exit $failed
