@@ -2,7 +2,7 @@
 
 static const cli_option evaluate_options[] = {
     {"--truth", "FILE",
-     "what to compare with: a data set of mtip simulate, a PDB file or an MRC map"
+     "what to compare with: a data set of mtip simulate, a structure or an MRC map"
      " (default: the data set of the run)"},
     {"--json", NULL, "print one JSON object"},
     {NULL, NULL, NULL},

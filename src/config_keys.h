@@ -79,8 +79,8 @@ TEXT(geometry, file,              "",        "CrystFEL's .geom, a detector file 
 REAL(geometry, photon_energy,     0,         0, 100000, "eV", "0: as the files say")
 REAL(geometry, distance,          0,         0, 100000, "mm", "from the particle to the detector; 0: as the files say")
 REAL(geometry, pixel_size,        0,         0, 100, "mm", "edge of a pixel of a flat detector; 0: as the files say")
-REAL(geometry, centre_column,     -1,        -1, 100000, "pixels", "of a flat detector, where the beam meets it, 0 is the centre of the first; -1: the middle")
-REAL(geometry, centre_row,        -1,        -1, 100000, "pixels", "the same")
+REAL(geometry, centre_column,     -1,        -1, 100000, "pixels", "column at which the beam meets a flat detector, 0 is the centre of the first; -1: the middle")
+REAL(geometry, centre_row,        -1,        -1, 100000, "pixels", "row at which it does; -1: the middle")
 END(geometry)
 
 SECTION(grid, "the box that holds the particle and its autocorrelation")

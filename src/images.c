@@ -2,6 +2,7 @@
 
 #include "blacklist.h"
 #include "core/checksum.h"
+#include "core/integer.h"
 #include "image_lists.h"
 #include "image_means.h"
 #include "io_hdf5.h"
@@ -16,11 +17,6 @@ enum { CHUNK = 256 };
 
 /* An image with this many times the photons of the median image is no image of the particle. */
 static const double too_bright = 1000;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* -- pixels -- */
 
@@ -39,8 +35,8 @@ static int by_radius(const void *a, const void *b)
 /* A map needs more than one point of Fourier space. */
 static status check_positions(const catalogue *k)
 {
-    for (int64_t p = 1; p < k->n_pixels; p++)
-        if (memcmp(k->s + 3 * p, k->s, 3 * sizeof *k->s) != 0) return STATUS_OK;
+    for (int64_t i = 3; i < 3 * k->n_pixels; i++)
+        if (k->s[i] != k->s[i % 3]) return STATUS_OK;
     FAIL(
         STATUS_INPUT,
         "%s: all of the pixels to use (%lld of %lld) are at one position, (%g, %g, %g) 1/A; unmask "

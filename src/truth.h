@@ -12,7 +12,7 @@ typedef struct truth {
 } truth;
 
 /* path is a data set of mtip simulate (its atoms and orientations), an MRC map with the run's grid,
-   or a PDB file (read with the run's molecule settings, without dispersion). */
+   or a structure (read with the run's molecule settings, without dispersion). */
 status truth_read(const device *dev, const char *path, const run_output *run, truth **read);
 /* Accepts NULL. */
 void truth_destroy(truth *t);
