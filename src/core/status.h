@@ -14,7 +14,7 @@
     X(USAGE, 2, "usage error")                       \
     X(CONFIG, 3, "config error")                     \
     X(INPUT, 4, "input data error")                  \
-    X(RESOURCE, 5, "not enough resources")           \
+    X(RESOURCE, 5, "resources")                      \
     X(OUTPUT, 6, "output error")                     \
     X(NUMERIC, 7, "numerical error")                 \
     X(PARALLEL, 8, "MPI or peer error")              \
