@@ -121,6 +121,7 @@ status run_phase_final(run *r, int64_t starts, int loops, average_report *report
                        run_record *record)
 {
     *record = (run_record){0};
+    r->k_max = (double)r->size / 2; /* a run that goes on here has had no generation */
     stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
     stage_enter(&r->timer, STAGE_PHASE);
     TRY(run_phase_starts(r, starts, loops, UINT32_MAX, false, report, &record->r_factor));

@@ -32,11 +32,12 @@ expect() {
   say "$3: exit code $got, expected $1 and: $2"
   tail -n 5 out
 }
-same() { # WHAT: the results are those of the run left alone
+same() { # WHAT [ALONE]: the results are those of the run left alone
+  alone=${2:-alone}
   for file in density.mrc density_half1.mrc density_half2.mrc fsc.txt orientations.txt; do
-    cmp "alone/$file" "run/$file" || say "$1: $file differs"
+    cmp "$alone/$file" "run/$file" || say "$1: $file differs"
   done
-  "$tool" same alone/result.h5 run/result.h5 /density /density_half1 /density_half2 \
+  "$tool" same "$alone/result.h5" run/result.h5 /density /density_half1 /density_half2 \
     /autocorrelation /orientations /fluences /scores /fsc/value /history || say "$1: result.h5"
 }
 "$mtip" simulate -q a.yaml || say 'cannot simulate'
@@ -77,6 +78,25 @@ rm -f run/STOP
 go 3 --set parallel.threads=1
 expect 0 'run .*converged' 'to the end'
 same '4, 2, 3, 1 and 3 ranks'
+
+# A stop in the final phasing, which is then done anew by a run that has had no generation.
+long='--set phase.final_loops=8000'
+# shellcheck disable=SC2086
+go 2 $long --set run.directory=long
+rm -rf run out
+# shellcheck disable=SC2086
+"$mpirun" --oversubscribe --bind-to none -n 2 "$mtip" reconstruct a.yaml $long >out 2>&1 &
+run=$!
+until grep -qs 'all generation=6/6' out || ! kill -0 $run; do sleep 0.02; done
+touch run/STOP
+wait $run
+got=$?
+expect 85 'the same command goes on' 'a stop in the final phasing'
+rm -f run/STOP
+# shellcheck disable=SC2086
+go 3 $long
+expect 0 'going on from the checkpoint' 'the final phasing anew'
+same 'a stop in the final phasing' long
 
 # Signals, to one rank or to the launcher.
 for signal in TERM USR1 USR2 URG INT; do
