@@ -61,7 +61,7 @@ static size_t mutate(unsigned char *bytes, size_t n)
         unsigned char *byte = &bytes[draw(within)];
         static const unsigned char extremes[] = {0, 0xff, 0x7f, 0x80, '-', '9', '\n', ' '};
         *byte =
-            draw(2) ? extremes[draw(sizeof extremes)] : (unsigned char)(*byte ^ (1u << draw(8)));
+            (unsigned char)(draw(2) ? extremes[draw(sizeof extremes)] : *byte ^ (1u << draw(8)));
     }
     return n;
 }
