@@ -25,7 +25,7 @@ struct nufft {
     nufft_times times;
     device_mark marks[STAGES + 1]; /* the beginning of a call and the ends of its stages */
     double *stages[STAGES];        /* of times */
-    int n_stages;                  /* between marks not yet read */
+    int n_stages;                  /* timed since times were last read */
 };
 
 static const double LOWEST_TOLERANCE[] = {[PRECISION_SINGLE] = 1e-4, [PRECISION_DOUBLE] = 1e-8};

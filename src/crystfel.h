@@ -1,4 +1,4 @@
-/* crystfel.h: the text of CrystFEL's geometry files (.geom), read but not yet applied to images.
+/* crystfel.h: CrystFEL's geometry files (.geom) as text: panels and values by name, no pixels.
 
    Lines are "name = value" or "panel/name = value", ';' starts a comment.  A value without a panel is
    the default of the panels that are first mentioned after it.  "bad..." begins the name of a region
