@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
+
 struct comm {
     MPI_Comm mpi;
     int rank, size;
@@ -168,6 +170,7 @@ status comm_blame(const comm *c, status mine)
 {
     const bool alone = c->size == 1 && !*c->place;
     if (mine == STATUS_OK || alone || strncmp(status_message(), "rank ", 5) == 0) return mine;
+    if (mine == STATUS_FAULT) batch_node_fault();
     if (!*c->place && !c->stage) return status_prefix(mine, "rank %d", c->world_rank);
     return status_prefix(mine, "rank %d (%s%s%s)", c->world_rank, c->place,
                          *c->place && c->stage ? ", " : "", c->stage ? c->stage : "");

@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <yaml.h>
 
+#include "batch.h"
 #include "build_info.h"
 #include "comm_nccl.h"
 #include "commands.h"
@@ -16,7 +16,7 @@
 enum { MAX_GPUS = 16 }; /* of a node, listed */
 
 typedef struct rank_facts {
-    char host[64];
+    char host[BATCH_NAME_SIZE];
     int node_rank, n_cpus, n_threads, n_gpus;
     device_facts gpus[MAX_GPUS];
 } rank_facts;
@@ -63,7 +63,7 @@ static rank_facts describe(const comm *world)
 {
     rank_facts facts = {.node_rank = comm_node_rank(world)};
     cpu_set_t cpus;
-    if (gethostname(facts.host, sizeof facts.host - 1) != 0) strcpy(facts.host, "?");
+    batch_node(facts.host);
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) facts.n_cpus = CPU_COUNT(&cpus);
     facts.n_threads = omp_get_max_threads();
     facts.n_gpus = device_count_cuda();

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "batch.h"
 #include "build_info.h"
 #include "checkpoint.h"
 #include "config_same.h"
@@ -75,8 +76,8 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
 static void log_provenance(const config *cfg, const catalogue *k, comm *world, FILE *log)
 {
     uint64_t settings = 0;
-    char host[64] = "?";
-    (void)gethostname(host, sizeof host - 1);
+    char host[BATCH_NAME_SIZE];
+    batch_node(host);
     if (!log || config_checksum(cfg, &settings) != STATUS_OK) return;
     fprintf(log, "mtip %s, %s; %s, %s, %s; CUDA %s\n", BUILD_VERSION, BUILD_COMMIT, BUILD_COMPILER,
             BUILD_TYPE, BUILD_FLAGS, BUILD_CUDA);
@@ -110,6 +111,9 @@ static status open_directory(const cli *c, double *seconds, run_directory **dire
     TRY(time_limit(c, seconds));
     TRY(run_directory_open(&c->config, cli_option_given(c, "--fresh"), directory));
     log_also_to(run_directory_log(*directory));
+    char job[256];
+    batch_job(job, sizeof job);
+    if (*job) log_info("%s", job);
     return run_directory_done(*directory, sentence, size);
 }
 

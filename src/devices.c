@@ -1,5 +1,6 @@
 #include "devices.h"
 
+#include "batch.h"
 #include "core/log.h"
 #include "mtip/kernels.h"
 
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 typedef struct place {
-    char host[64];
+    char host[BATCH_NAME_SIZE];
     device_facts gpu;
 } place;
 
@@ -133,8 +134,8 @@ status devices_count_users(comm *c, device *dev, int *n_gpus)
 static status choose_gpus(const config *cfg, comm *world, bool *usable, device **chosen)
 {
     const bool must = cfg->parallel.backend == CONFIG_BACKEND_CUDA;
-    place mine = {.host = "?"};
-    (void)gethostname(mine.host, sizeof mine.host - 1);
+    place mine = {.host = ""};
+    batch_node(mine.host);
     status tried = create_gpu(world, &mine, chosen);
     if (must && tried != STATUS_OK)
         tried = status_prefix(STATUS_RESOURCE, "parallel.backend is cuda, but on %s", mine.host);

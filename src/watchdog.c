@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "core/clock.h"
 #include "core/log.h"
 
@@ -17,7 +18,7 @@
 static const double patience = 5, last_words = 2;
 
 typedef struct peer {
-    char host[64];
+    char host[BATCH_NAME_SIZE];
     int64_t pid;
 } peer;
 
@@ -63,9 +64,11 @@ static void name_silent(const watchdog *w)
     for (int i = 0; i < comm_size(w->world); i++) {
         const peer *p = w->peers + i;
         const int state = strcmp(p->host, me->host) == 0 ? state_of(p->pid) : 'R';
-        if (state == 'T' || state == 't' || state == 'Z' || state == 0)
+        if (state == 'T' || state == 't' || state == 'Z' || state == 0) {
             log_error("rank %d (process %lld on %s) is %s", i, (long long)p->pid, p->host,
                       state == 'T' || state == 't' ? "stopped" : "gone");
+            batch_node_fault();
+        }
     }
 }
 
@@ -78,6 +81,7 @@ static void bark(const watchdog *w)
         w->seconds, comm_rank(w->world), w->peers[comm_rank(w->world)].host,
         w->waiting ? "waiting for other ranks" : "computing, or waits for a device or a file",
         stage ? stage : "before or after a generation");
+    if (!w->waiting) batch_node_fault();
     name_silent(w);
     (void)pthread_kill(w->main_thread, SIGRTMIN);
     sleep((unsigned)last_words);
@@ -117,7 +121,7 @@ static status gather_peers(watchdog *w)
            comm_agree(w->world, sizes ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     for (int i = 0; i < ranks; i++)
         sizes[i] = (int64_t)sizeof *w->peers;
-    (void)gethostname(me->host, sizeof me->host - 1);
+    batch_node(me->host);
     me->pid = getpid();
     result = comm_share(w->world, w->peers, sizes, COMM_BYTE);
 done:

@@ -29,7 +29,7 @@ for rank in 0 1; do
     MTIP_FAULT_RANK=$rank MTIP_FAULT_AT=$at LD_PRELOAD=$inject mpi 2 timeout 60 \
       "$mtip" -q reconstruct "$work/c.yaml" >"$work/out" 2>&1 || status=$?
     echo "rank $rank, wait $at: exit status $status"
-    if [ $status -ne 5 ] ||
+    if [ $status -ne 5 ] || ! grep -q "node fault: $(uname -n)$" "$work/out" ||
       ! grep -E "^mtip: rank $rank \(GPU-[-0-9a-f]+ on [^,]+, ($stages)\): " "$work/out"; then
       failed=1
       cat "$work/out"

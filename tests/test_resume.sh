@@ -137,6 +137,7 @@ rm -rf run
 PATH=$work/bin:$PATH SLURM_JOB_ID=77 "$mtip" reconstruct a.yaml --set run.generations=100000 >out 2>&1
 got=$?
 expect 85 'the batch system gives this job 4 s more' "Slurm's limit"
+grep -q 'Slurm job 77, restart 0' run/log.txt || say 'the log does not name the job'
 go 1 --time-limit soon
 expect 2 "--time-limit is 'soon'" 'a bad limit'
 

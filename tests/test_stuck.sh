@@ -21,7 +21,7 @@ run: {generations: 100000, directory: run, checkpoint_generations: 1, hang_timeo
 END
 "$mtip" simulate -q a.yaml >out 2>&1 || say 'cannot simulate'
 rm out
-"$mpirun" --oversubscribe --bind-to none -n 3 "$mtip" reconstruct a.yaml --time-limit 60 >out 2>&1 &
+SLURMD_NODENAME=n7 "$mpirun" --oversubscribe --bind-to none -n 3 "$mtip" reconstruct a.yaml --time-limit 60 >out 2>&1 &
 run=$!
 until grep -qs 'generation=2/' out || ! kill -0 $run; do sleep 0.05; done
 victim=$(pgrep -P $run -x mtip | sed -n 2p)
@@ -31,6 +31,7 @@ got=$?
 [ $got -eq 8 ] || say "a rank that is stopped: exit code $got, expected 8"
 grep -q "no progress for 3 s: rank [02] .*stage" out || say 'who waits, and at which stage?'
 grep -q "rank 1 (process $victim on .*) is stopped" out || say 'who stands still?'
+grep -q 'node fault: n7$' out || say 'which node is at fault?'
 grep -q 'mtip(' out || say 'no stack'
 
 # No numbers: whichever sum of products gives one.

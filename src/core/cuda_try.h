@@ -22,9 +22,10 @@ static inline status cuda_status(cudaError_t error)
 {
     if (error == cudaSuccess) return STATUS_OK;
     (void)cudaGetLastError();
+    if (cuda_is_fault(error)) return STATUS_FAULT;
     bool resource = error == cudaErrorMemoryAllocation || error == cudaErrorNoDevice ||
                     error == cudaErrorInsufficientDriver || error == cudaErrorInvalidDevice ||
-                    error == cudaErrorDevicesUnavailable || cuda_is_fault(error);
+                    error == cudaErrorDevicesUnavailable;
     bool code = error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction;
     return resource ? STATUS_RESOURCE : code ? STATUS_UNSUPPORTED : STATUS_INTERNAL;
 }

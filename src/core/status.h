@@ -20,6 +20,7 @@
     X(PARALLEL, 8, "MPI or peer error")              \
     X(INVALID, 1, "invalid argument")                \
     X(UNSUPPORTED, 5, "not supported by this build") \
+    X(FAULT, 5, "fault of a GPU")                    \
     X(STOPPED, 85, "stopped early with a good checkpoint")
 
 #define STATUS_ENUM(name, exit_code, text) STATUS_##name,
