@@ -1,9 +1,10 @@
 # The stages of the reconstruction, what ranks say to each other, and the program on several ranks.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-# For MPI programs: as any user, with more ranks than cores.
+# For MPI programs: as any user, with more ranks than cores.  A preloaded library may come before the sanitizer.
 set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-  ASAN_OPTIONS=detect_leaks=0 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive)
+  ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 OMP_NUM_THREADS=1
+  OMP_WAIT_POLICY=passive)
 
 add_library(stage_suite STATIC stage_case.c stage_slice.c stage_match.c stage_merge.c stage_phase.c
   stage_average.c)

@@ -37,7 +37,8 @@ grep -q 'mtip(' out || say 'no stack'
 # No numbers: whichever sum of products gives one.
 for at in 9 40; do
   rm -rf run
-  MTIP_NAN_AT=$at LD_PRELOAD=$inject "$mtip" reconstruct a.yaml --time-limit 60 >out 2>&1
+  MTIP_NAN_AT=$at LD_PRELOAD=$inject "$mtip" reconstruct a.yaml \
+    --set run.hang_timeout=600 --time-limit 60 >out 2>&1
   got=$?
   [ $got -eq 7 ] && grep -q "not finite after stage match, number .* is the first\|the residual is nan" out ||
     say "a NaN from product $at: exit code $got"
