@@ -62,27 +62,6 @@ static status load_atoms(job *j)
     return comm_broadcast(j->world, j->atoms, j->n_atoms * (int64_t)sizeof *j->atoms, COMM_BYTE, 0);
 }
 
-/* Flat by numbers, or as geometry.file has it, at the beam's energy. */
-static status make_detector(job *j)
-{
-    const config *c = j->config;
-    if (*c->geometry.file) {
-        geometry_settings places = dataset_settings_of(c).geometry;
-        places.wavelength = PHYSICS_HC / c->beam.photon_energy;
-        return geometry_read_alone(&places, &j->det);
-    }
-    const detector_settings settings = {
-        .n_rows = (int)c->detector.pixels,
-        .n_cols = (int)c->detector.pixels,
-        .pixel_size = 1e-3 * c->detector.pixel_size,
-        .distance = 1e-3 * c->detector.distance,
-        .wavelength = PHYSICS_HC / c->beam.photon_energy,
-        .polarized = dataset_polarization(c),
-        .stop_pixels = (int)c->detector.beam_stop,
-    };
-    return detector_create(&settings, &j->det);
-}
-
 /* Photons per square metre of a focus that is evenly lit. */
 static double beam_flux(const config *c)
 {
@@ -275,7 +254,7 @@ static status run_round(job *j, int64_t first, int64_t count)
 static status run(job *j, const char *typed)
 {
     TRY(load_atoms(j));
-    TRY(comm_agree(j->world, make_detector(j)));
+    TRY(comm_agree(j->world, dataset_detector_to_simulate(j->config, &j->det)));
     if (use_nufft(j)) TRY(devices_choose(j->config, j->world, omp_get_max_threads(), &j->dev));
     TRY(comm_agree(j->world, prepare(j)));
     report(j);

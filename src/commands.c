@@ -8,6 +8,17 @@ static const cli_option evaluate_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const cli_option estimate_options[] = {
+    {"--ranks", "N", "ranks of all nodes together (default: 1)"},
+    {"--gpus", "N", "GPUs of all nodes together, 0: CPUs (default: those here that the ranks can use)"},
+    {"--nodes", "N", "nodes (default: 1)"},
+    {"--host-memory", "GB", "memory of a node (default: what is free here)"},
+    {"--gpu-memory", "GB", "memory of a GPU (default: of the first one here)"},
+    {"--time-limit", "TIME", "refuse a run that takes longer: seconds, or [hours:]minutes:seconds"},
+    {"--json", NULL, "print one JSON object"},
+    {NULL, NULL, NULL},
+};
+
 static const cli_option reconstruct_options[] = {
     {"--fresh", NULL, "begin anew: what an older run left in run.directory is moved to its name.1"},
     {"--time-limit", "TIME",
@@ -37,6 +48,10 @@ const command commands[] = {
     {.name = "evaluate", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
      .meaning = "compare a run with the truth and its halves with each other; the resolution",
      .options = evaluate_options, .run = command_evaluate},
+    {.name = "estimate", .arguments = "CONFIG", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "memory and time of a run before it is submitted; 5 if it does not fit",
+     .takes_config = true, .use = CONFIG_FOR_RECONSTRUCT, .options = estimate_options,
+     .run = command_estimate},
     {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
      .meaning = "check settings against each other and the data, print what follows; run nothing",
      .run = command_check},

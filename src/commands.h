@@ -17,6 +17,8 @@ status command_bench(const cli *c, comm *world);
 status command_check(const cli *c, comm *world);
 /* Writes a data set, a detector, a map or orientations in another format. */
 status command_convert(const cli *c, comm *world);
+/* Prints the memory and the time that a run will take. */
+status command_estimate(const cli *c, comm *world);
 /* Compares a run's density and orientations with the truth, and its halves with each other; writes
    fsc.txt. */
 status command_evaluate(const cli *c, comm *world);

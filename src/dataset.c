@@ -25,7 +25,7 @@ static double or_unknown(double value, double unit)
     return value > 0 ? value * unit : 0;
 }
 
-polarization dataset_polarization(const config *c)
+static polarization polarization_of(const config *c)
 {
     switch (c->beam.polarization) {
     case CONFIG_POLARIZATION_HORIZONTAL:
@@ -50,12 +50,31 @@ dataset_settings dataset_settings_of(const config *c)
                      .pixel_size = or_unknown(c->geometry.pixel_size, 1e-3),
                      .has_centre = c->geometry.centre_column >= 0 || c->geometry.centre_row >= 0,
                      .centre = {c->geometry.centre_column, c->geometry.centre_row},
-                     .polarized = dataset_polarization(c)},
+                     .polarized = polarization_of(c)},
         .corrected = c->data.corrected,
         .units_per_photon = c->data.units_per_photon,
         .clip = c->data.clip,
         .bin = c->data.bin,
     };
+}
+
+status dataset_detector_to_simulate(const config *c, detector **det)
+{
+    if (*c->geometry.file) {
+        geometry_settings places = dataset_settings_of(c).geometry;
+        places.wavelength = PHYSICS_HC / c->beam.photon_energy;
+        return geometry_read_alone(&places, det);
+    }
+    const detector_settings settings = {
+        .n_rows = (int)c->detector.pixels,
+        .n_cols = (int)c->detector.pixels,
+        .pixel_size = 1e-3 * c->detector.pixel_size,
+        .distance = 1e-3 * c->detector.distance,
+        .wavelength = PHYSICS_HC / c->beam.photon_energy,
+        .polarized = polarization_of(c),
+        .stop_pixels = (int)c->detector.beam_stop,
+    };
+    return detector_create(&settings, det);
 }
 
 /* ---- helpers of the formats ---- */

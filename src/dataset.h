@@ -33,7 +33,9 @@ typedef struct dataset_settings {
 } dataset_settings;
 
 dataset_settings dataset_settings_of(const config *c);
-polarization dataset_polarization(const config *c);
+/* The detector of the data set that mtip simulate makes: flat by numbers, or as geometry.file has it, at
+   the beam's energy. The caller destroys it. */
+status dataset_detector_to_simulate(const config *c, detector **det);
 
 typedef struct dataset_format dataset_format;
 

@@ -13,6 +13,15 @@ static int64_t divide_up(int64_t n, int64_t by)
     return (n + by - 1) / by;
 }
 
+int64_t forecast_host_bytes(void)
+{
+    device *host = NULL;
+    if (device_create_cpu(1, &host) != STATUS_OK) return -1;
+    const int64_t unused = device_free_bytes(host);
+    device_destroy(host);
+    return unused;
+}
+
 int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes)
 {
     if (cfg->match.memory > 0) return (int64_t)(cfg->match.memory * 1e6);
@@ -40,7 +49,7 @@ status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_i
     const match_options compare = run_match_options(cfg, score_bytes, mine, n_pixels);
     const slice_options slice = run_slice_options(cfg);
     const merge_options merge = run_merge_options(cfg, 1);
-    *f = (forecast){.host = host_rest};
+    *f = (forecast){.kind = kind, .host = host_rest};
     match_forecast(kind, &compare, references, batch, &matching);
     f->images = matching.images;
     f->scores = matching.scores;
@@ -50,8 +59,9 @@ status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_i
     TRY(merger_forecast(kind, &merge, waiting, &f->merging));
     f->merging += real_bytes(p, waiting);
     add_phasing(cfg, p, ranks, f);
-    f->device = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
-    if (kind == DEVICE_CUDA) f->device += gpu_rest;
+    const int64_t parts = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
+    if (kind == DEVICE_CUDA) f->device = parts + gpu_rest;
+    if (kind == DEVICE_CPU) f->host += parts;
     f->host += mine * n_pixels * (int64_t)sizeof(float) + n_images * 16 * (int64_t)sizeof(double);
     return STATUS_OK;
 }
@@ -61,31 +71,32 @@ static double gib(int64_t bytes)
     return (double)bytes / 0x1p30;
 }
 
-/* The parts in GiB, as a part of a sentence. */
-static const char *parts_of(const forecast *f, char text[160])
+const char *forecast_text(const forecast *f, char text[FORECAST_TEXT])
 {
-    snprintf(text, 160,
+    char parts[160];
+    snprintf(parts, sizeof parts,
              "images %.2f, scores %.2f, batches %.2f, slicing %.2f, merging %.2f, phasing %.2f",
              gib(f->images), gib(f->scores), gib(f->batches), gib(f->slicing), gib(f->merging),
              gib(f->phasing));
+    if (f->kind == DEVICE_CUDA)
+        snprintf(text, FORECAST_TEXT, "%.2f GiB of its GPU (%s) and %.2f GiB of the host",
+                 gib(f->device), parts, gib(f->host));
+    else
+        snprintf(text, FORECAST_TEXT, "%.2f GiB of the host (%s)", gib(f->host), parts);
     return text;
 }
 
-/* What this rank may use of what is free. */
-static status check_mine(const forecast *f, device_kind kind, int64_t on_device, int64_t on_host)
+status forecast_fits(const forecast *f, int64_t on_device, int64_t on_host)
 {
     static const char *const cure =
         "use more ranks or nodes, or lower match.memory, slice.batch, grid.size or phase.starts";
-    char parts[160];
-    const int64_t host = f->host + (kind == DEVICE_CPU ? f->device : 0);
-    if (kind == DEVICE_CUDA && on_device >= 0 && f->device > on_device)
-        FAIL(STATUS_RESOURCE,
-             "a rank needs %.2f GiB of its GPU (%s), %.2f GiB are free for it there; %s",
-             gib(f->device), parts_of(f, parts), gib(on_device), cure);
-    if (on_host >= 0 && host > on_host)
-        FAIL(STATUS_RESOURCE,
-             "a rank needs %.2f GiB of host memory (%s), %.2f GiB are free for it there; %s",
-             gib(host), parts_of(f, parts), gib(on_host), cure);
+    char text[FORECAST_TEXT];
+    if (f->kind == DEVICE_CUDA && on_device >= 0 && f->device > on_device)
+        FAIL(STATUS_RESOURCE, "a rank needs %s, %.2f GiB of its GPU are free for it; %s",
+             forecast_text(f, text), gib(on_device), cure);
+    if (on_host >= 0 && f->host > on_host)
+        FAIL(STATUS_RESOURCE, "a rank needs %s, %.2f GiB of the host are free for it; %s",
+             forecast_text(f, text), gib(on_host), cure);
     return STATUS_OK;
 }
 
@@ -93,37 +104,29 @@ status forecast_check(const config *cfg, const device *dev, comm *world, int64_t
                       int64_t n_pixels)
 {
     const device_kind kind = device_kind_of(dev);
-    char parts[160];
+    char text[FORECAST_TEXT];
     forecast f;
-    device *host = NULL;
     TRY(comm_barrier(world)); /* nobody allocates before all have looked */
-    int64_t on_device = device_free_bytes(dev) / device_users(dev);
-    status result = device_create_cpu(1, &host);
-    int64_t on_host = result == STATUS_OK ? device_free_bytes(host) : -1;
-    device_destroy(host);
+    const int64_t on_device = device_free_bytes(dev) / device_users(dev);
+    int64_t on_host = forecast_host_bytes();
     if (on_host > 0) on_host /= comm_node_size(world);
-    if (result == STATUS_OK)
-        result = forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
-                               forecast_score_bytes(cfg, kind, on_device), &f);
-    TRY(comm_agree(world, result));
-    log_info("memory of a rank, at most: %.2f GiB of the %s (%s), and %.2f GiB of the host for "
-             "libraries and results",
-             gib(f.device), kind == DEVICE_CUDA ? "GPU" : "host", parts_of(&f, parts), gib(f.host));
-    return comm_agree(world, check_mine(&f, kind, on_device, on_host));
+    TRY(comm_agree(world, forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
+                                        forecast_score_bytes(cfg, kind, on_device), &f)));
+    log_info("memory of a rank, at most: %s", forecast_text(&f, text));
+    return comm_agree(world, forecast_fits(&f, on_device, on_host));
 }
 
 status forecast_print(const config *cfg, int64_t n_images, int64_t n_pixels)
 {
-    char parts[160];
+    char text[FORECAST_TEXT];
     device_facts gpu = {.bytes = -1};
     forecast f;
     TRY(forecast_make(cfg, DEVICE_CPU, 1, n_images, n_pixels,
                       forecast_score_bytes(cfg, DEVICE_CPU, -1), &f));
-    printf("memory, 1 rank  CPU: %.2f GiB (%s)\n", gib(f.host + f.device), parts_of(&f, parts));
+    printf("memory, 1 rank  CPU: %s\n", forecast_text(&f, text));
     if (device_count_cuda() > 0) TRY(device_facts_cuda(0, &gpu));
     TRY(forecast_make(cfg, DEVICE_CUDA, 1, n_images, n_pixels,
                       forecast_score_bytes(cfg, DEVICE_CUDA, gpu.bytes), &f));
-    printf("                GPU: %.2f GiB (%s), host %.2f GiB\n", gib(f.device),
-           parts_of(&f, parts), gib(f.host));
+    printf("                GPU: %s\n", forecast_text(&f, text));
     return STATUS_OK;
 }

@@ -6,11 +6,12 @@
 #include "config.h"
 #include "core/device.h"
 
-/* Bytes of the final generations, which need most; on the CPU the device's are host memory too. */
+/* Bytes of the final generations, which need most. */
 typedef struct forecast {
+    device_kind kind;
     int64_t images, scores, batches, slicing, merging, phasing; /* on the device */
-    int64_t device;                                             /* their sum */
-    int64_t host;                                               /* beside that */
+    int64_t device; /* of a GPU: their sum; 0 on the CPU, where they are host memory */
+    int64_t host;
 } forecast;
 
 /* For n_images of n_pixels dealt to `ranks`, with score_bytes for scores. */
@@ -19,6 +20,17 @@ status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_i
 
 /* What scores may take where `free_bytes` of the device are there for a rank (-1: not known). */
 int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes);
+
+/* Bytes of this host's memory that nobody uses now, -1 if that is not known. */
+int64_t forecast_host_bytes(void);
+
+/* STATUS_RESOURCE, with parts and cures, if a rank needs more than this much of its GPU or of the host
+   (-1: not known). */
+status forecast_fits(const forecast *f, int64_t on_device, int64_t on_host);
+
+/* One line on what a rank needs; returns text. */
+enum { FORECAST_TEXT = 256 };
+const char *forecast_text(const forecast *f, char text[FORECAST_TEXT]);
 
 /* Prints what a run on one rank needs, on a CPU and on a GPU like the first one here. */
 status forecast_print(const config *cfg, int64_t n_images, int64_t n_pixels);

@@ -5,7 +5,7 @@
 #include "core/integer.h"
 #include "image_lists.h"
 #include "image_means.h"
-#include "io_hdf5.h"
+#include "image_pixels.h"
 #include "mtip/match.h"
 
 #include <math.h>
@@ -17,89 +17,6 @@ enum { CHUNK = 256 };
 
 /* An image with this many times the photons of the median image is no image of the particle. */
 static const double too_bright = 1000;
-
-/* -- pixels -- */
-
-typedef struct ranked {
-    double radius;
-    int64_t index;
-} ranked;
-
-static int by_radius(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->radius != y->radius) return x->radius < y->radius ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* A map needs more than one point of Fourier space. */
-static status check_positions(const catalogue *k)
-{
-    for (int64_t i = 3; i < 3 * k->n_pixels; i++)
-        if (k->s[i] != k->s[i % 3]) return STATUS_OK;
-    FAIL(
-        STATUS_INPUT,
-        "%s: all of the pixels to use (%lld of %lld) are at one position, (%g, %g, %g) 1/A; unmask "
-        "more (data.mask_file), or mend '/pixel_position_reciprocal'",
-        k->file->path, (long long)k->n_pixels, (long long)k->file->n_pixels, k->s[0], k->s[1],
-        k->s[2]);
-}
-
-static status choose_pixels(catalogue *k)
-{
-    const dataset *file = k->file;
-    ranked *order = malloc((size_t)(file->n_pixels + 1) * sizeof *order);
-    if (!order)
-        FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)file->n_pixels);
-    for (int64_t p = 0; p < file->n_pixels; p++) {
-        const double *s = file->det->s + 3 * p;
-        if (file->det->mask[p])
-            order[k->n_pixels++] = (ranked){sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), p};
-    }
-    qsort(order, (size_t)k->n_pixels, sizeof *order, by_radius);
-    const size_t n = (size_t)k->n_pixels + 1;
-    k->pixel = malloc(n * sizeof *k->pixel);
-    k->s = malloc(3 * n * sizeof *k->s);
-    k->radius = malloc(n * sizeof *k->radius);
-    k->correction = malloc(n * sizeof *k->correction);
-    const bool fits = k->pixel && k->s && k->radius && k->correction;
-    for (int64_t i = 0; fits && i < k->n_pixels; i++) {
-        const int64_t p = order[i].index;
-        k->pixel[i] = p;
-        k->radius[i] = order[i].radius;
-        k->correction[i] = file->correction[p];
-        memcpy(k->s + 3 * i, file->det->s + 3 * p, 3 * sizeof *k->s);
-    }
-    free(order);
-    if (!fits) FAIL(STATUS_RESOURCE, "out of host memory for %lld pixels", (long long)k->n_pixels);
-    if (k->n_pixels == 0)
-        FAIL(STATUS_INPUT, "the masks leave none of the %lld pixels; unmask some (data.mask_file)",
-             (long long)file->n_pixels);
-    return check_positions(k);
-}
-
-/* Pixels that data.mask_file leaves out are out as well. */
-static status apply_mask_file(const config *cfg, dataset *file)
-{
-    const char *path = cfg->data.mask_file;
-    const int64_t *dims = file->det->shape;
-    h5_reader *reader = NULL;
-    h5_shape shape;
-    uint8_t *mask = NULL;
-    if (!*path) return STATUS_OK;
-    TRY(h5_open(path, &reader));
-    status result = h5_get_shape(reader, "/mask", &shape);
-    const int skip = result == STATUS_OK && shape.rank == 2 && dims[0] == 1;
-    if (result == STATUS_OK && !(mask = malloc((size_t)file->n_pixels)))
-        result = FAILED(STATUS_RESOURCE, "out of host memory");
-    if (result == STATUS_OK)
-        result = h5_read(reader, "/mask", H5_UINT8, 3 - skip, dims + skip, mask);
-    for (int64_t p = 0; result == STATUS_OK && p < file->n_pixels; p++)
-        file->det->mask[p] = file->det->mask[p] && mask[p];
-    free(mask);
-    h5_close(reader);
-    return result;
-}
 
 /* -- reading -- */
 
@@ -315,15 +232,29 @@ static status keep_images(comm *c, catalogue *k)
     return STATUS_OK;
 }
 
+/* A map needs more than one point of Fourier space. */
+static status check_positions(const catalogue *k)
+{
+    for (int64_t i = 3; i < 3 * k->n_pixels; i++)
+        if (k->s[i] != k->s[i % 3]) return STATUS_OK;
+    FAIL(
+        STATUS_INPUT,
+        "%s: all of the pixels to use (%lld of %lld) are at one position, (%g, %g, %g) 1/A; unmask "
+        "more (data.mask_file), or mend '/pixel_position_reciprocal'",
+        k->file->path, (long long)k->n_pixels, (long long)k->file->n_pixels, k->s[0], k->s[1],
+        k->s[2]);
+}
+
 static status open_file(const config *cfg, comm *c, catalogue *k)
 {
     k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
     const dataset_settings settings = dataset_settings_of(cfg);
     TRY(dataset_open(&settings, &k->file));
-    TRY(apply_mask_file(cfg, k->file));
+    TRY(image_pixels_mask(cfg, k->file));
     if (*cfg->data.blacklist)
         TRY(blacklist_read(cfg->data.blacklist, k->file->n_images, &k->unwanted));
-    TRY(choose_pixels(k));
+    TRY(image_pixels_choose(k->file->det, k->file->correction, k));
+    TRY(check_positions(k));
     return keep_images(c, k);
 }
 

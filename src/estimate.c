@@ -1,0 +1,77 @@
+#include "estimate.h"
+
+#include "core/integer.h"
+#include "estimate_data.h"
+
+#include <math.h>
+
+static int64_t bytes_of_gpu(void)
+{
+    device_facts gpu;
+    if (device_count_cuda() == 0 || device_facts_cuda(0, &gpu) != STATUS_OK) return -1;
+    return gpu.bytes;
+}
+
+estimate_place estimate_here(const config *cfg, int ranks, int gpus)
+{
+    const bool may = cfg->parallel.backend != CONFIG_BACKEND_CPU && !cfg->run.deterministic;
+    if (gpus < 0) gpus = may ? (int)smaller(device_count_cuda(), ranks) : 0;
+    return (estimate_place){.ranks = ranks,
+                            .nodes = 1,
+                            .gpus = gpus,
+                            .host_bytes = forecast_host_bytes(),
+                            .gpu_bytes = bytes_of_gpu()};
+}
+
+static status check_place(const estimate_place *p)
+{
+    if (p->ranks < 1 || p->nodes < 1 || p->nodes > p->ranks)
+        FAIL(STATUS_RESOURCE, "%d ranks on %d nodes; every node needs a rank", p->ranks, p->nodes);
+    if (p->gpus > p->ranks)
+        FAIL(STATUS_RESOURCE, "%d ranks use %d GPUs at most, not %d", p->ranks, p->ranks, p->gpus);
+    return STATUS_OK;
+}
+
+/* Of n things, at most how many are together in one of so many places. */
+static int at_most(int n, int places)
+{
+    return (n + places - 1) / places;
+}
+
+/* Of its GPU, for a rank. */
+static int64_t gpu_share(const estimate_place *p)
+{
+    return p->gpus == 0 || p->gpu_bytes < 0 ? -1 : p->gpu_bytes / at_most(p->ranks, p->gpus);
+}
+
+status estimate_make(const config *cfg, comm *alone, const estimate_place *place, estimate *e)
+{
+    (void)alone;
+    const device_kind kind = place->gpus > 0 ? DEVICE_CUDA : DEVICE_CPU;
+    const int64_t score_bytes = forecast_score_bytes(cfg, kind, gpu_share(place));
+    catalogue *k = NULL;
+    *e = (estimate){.place = *place, .generation_seconds = NAN, .seconds = NAN};
+    TRY(check_place(place));
+    TRY(estimate_data_open(cfg, &k));
+    e->n_images = k->n_usable;
+    e->n_pixels = k->n_pixels;
+    const status result =
+        forecast_make(cfg, kind, place->ranks, e->n_images, e->n_pixels, score_bytes, &e->memory);
+    catalogue_destroy(k);
+    return result;
+}
+
+status estimate_check(const estimate *e, double seconds)
+{
+    const estimate_place *p = &e->place;
+    const int64_t on_host = p->host_bytes < 0 ? -1 : p->host_bytes / at_most(p->ranks, p->nodes);
+    TRY(forecast_fits(&e->memory, gpu_share(p), on_host));
+    if (e->seconds > seconds)
+        FAIL(
+            STATUS_RESOURCE,
+            "the run takes about %.0f s, the limit is %.0f s; use more ranks or GPUs, fewer "
+            "run.generations, images or references, or run it again after exit code 85: it goes on "
+            "from its checkpoint",
+            e->seconds, seconds);
+    return STATUS_OK;
+}
