@@ -4,11 +4,16 @@ pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 add_library(nufft_suite STATIC nufft_suite.c nufft_case.c)
 target_link_libraries(nufft_suite PUBLIC nufft core mtip_flags PkgConfig::CMOCKA)
 
+if(CMAKE_CROSSCOMPILING) # an emulator takes 50 times as long
+  set(nufft_timeout 14400)
+else()
+  set(nufft_timeout 300)
+endif()
 foreach(name nufft fft)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE nufft_suite)
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300 PROCESSORS 2
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${nufft_timeout} PROCESSORS 2
     ENVIRONMENT OMP_WAIT_POLICY=passive) # spinning threads make a shared machine crawl
 endforeach()
 
