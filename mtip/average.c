@@ -2,6 +2,7 @@
 
 #include "mtip/align_shift.h"
 #include "mtip/kernels.h"
+#include "mtip/prtf.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ struct averager {
     alignment *found;
     double *sorted; /* correlations, descending */
     int64_t *chosen;
+    int64_t n_chosen; /* that make the mean */
 };
 
 status averager_create(const device *dev, int64_t n, int64_t n_starts, averager **created)
@@ -61,13 +63,12 @@ static status align_all(averager *a, const double *fixed, double *densities)
 }
 
 /* Mean of the densities whose correlation is at least `least`. */
-static status mean_above(averager *a, double least, const double *densities, double *mean,
-                         int64_t *n_used)
+static status mean_above(averager *a, double least, const double *densities, double *mean)
 {
-    *n_used = 0;
+    a->n_chosen = 0;
     for (int64_t s = 0; s < a->n_starts; s++)
-        if (a->found[s].correlation >= least) a->chosen[(*n_used)++] = s;
-    return average_kernels_of(a->dev)->mean(a->dev, cube(a->n), *n_used, a->chosen, densities,
+        if (a->found[s].correlation >= least) a->chosen[a->n_chosen++] = s;
+    return average_kernels_of(a->dev)->mean(a->dev, cube(a->n), a->n_chosen, a->chosen, densities,
                                             mean);
 }
 
@@ -75,18 +76,25 @@ status averager_run(averager *a, double keep, const double *r_factors, double *d
                     double *mean, average_report *report)
 {
     const int64_t size = cube(a->n);
-    int64_t best = 0, n_used;
+    int64_t best = 0;
     for (int64_t s = 1; s < a->n_starts; s++)
         if (r_factors[s] < r_factors[best]) best = s;
     TRY(device_copy(a->dev, mean, densities + best * size, size * (int64_t)sizeof *mean));
     *report = (average_report){1, 1};
+    a->chosen[0] = best;
+    a->n_chosen = 1;
     if (a->n_starts == 1) return STATUS_OK;
     TRY(align_all(a, mean, densities));
-    TRY(mean_above(a, a->sorted[a->n_starts / 2], densities, mean, &n_used));
+    TRY(mean_above(a, a->sorted[a->n_starts / 2], densities, mean));
     TRY(align_all(a, mean, densities));
-    TRY(mean_above(a, keep * a->sorted[0], densities, mean, &n_used));
-    *report = (average_report){.n_used = n_used};
-    for (int64_t s = 0; s < n_used; s++)
-        report->agreement += a->sorted[s] / (double)n_used;
+    TRY(mean_above(a, keep * a->sorted[0], densities, mean));
+    *report = (average_report){.n_used = a->n_chosen};
+    for (int64_t s = 0; s < a->n_chosen; s++)
+        report->agreement += a->sorted[s] / (double)a->n_chosen;
     return STATUS_OK;
+}
+
+status averager_prtf(const averager *a, const double *densities, double *prtf)
+{
+    return prtf_find(a->dev, a->n, a->n_chosen, a->chosen, densities, prtf);
 }

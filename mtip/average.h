@@ -24,4 +24,8 @@ void averager_destroy(averager *a);
 status averager_run(averager *a, double keep, const double *r_factors, double *densities,
                     double *mean, average_report *report);
 
+/* The phase retrieval transfer function (prtf.h) of those that the averager_run just before averaged,
+   as it left them: host [floor(n/2) + 1]. */
+status averager_prtf(const averager *a, const double *densities, double *prtf);
+
 #endif

@@ -336,13 +336,14 @@ static status take_results(const run *r, const images *set, reconstruction *made
     const int64_t n = cube(made->size);
     made->n_images = set->n;
     made->density = copy_of(run_density(r), n);
+    made->prtf = copy_of(run_prtf(r), made->agreement->n_shells);
     made->autocorrelation = malloc((size_t)n * sizeof *made->autocorrelation);
     made->orientations = copy_of(run_orientations(r), 4 * set->n);
     made->fluence = copy_of(run_fluence(r), set->n);
     made->scores = copy_of(run_scores(r), set->n);
     made->source = malloc((size_t)set->n * sizeof *made->source);
-    if (!made->density || !made->autocorrelation || !made->orientations || !made->fluence ||
-        !made->scores || !made->source)
+    if (!made->density || !made->prtf || !made->autocorrelation || !made->orientations ||
+        !made->fluence || !made->scores || !made->source)
         FAIL(STATUS_RESOURCE, "out of host memory");
     memcpy(made->source, set->source, (size_t)set->n * sizeof *made->source);
     return run_autocorrelation(r, made->autocorrelation);
@@ -424,9 +425,9 @@ void reconstruction_destroy(reconstruction *made)
     if (!made) return;
     fsc_destroy(made->agreement);
     progress_free(&made->progress);
-    void *arrays[] = {made->density,         made->half[0], made->half[1],
-                      made->autocorrelation, made->source,  made->orientations,
-                      made->fluence,         made->scores,  made->records};
+    void *arrays[] = {made->density, made->half[0],      made->half[1], made->autocorrelation,
+                      made->source,  made->orientations, made->fluence, made->scores,
+                      made->records, made->prtf};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(made);

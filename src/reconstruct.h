@@ -25,6 +25,7 @@ typedef struct reconstruction {
     double *autocorrelation;   /* [n]^3, merged from the data */
     fsc *agreement;            /* of the halves */
     fsc_resolution resolution; /* of the halves, at 0.5 */
+    double *prtf;              /* [agreement->n_shells] of the starts averaged (mtip/prtf.h) */
     bool converged;            /* the verdict */
     int64_t n_images;
     int64_t *source;          /* [n_images] indices in the file */

@@ -22,7 +22,7 @@ static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
    an earlier run as they were, all of them. */
 static const char *const result_names[] = {
     "config.resolved.yaml", "density.mrc", "density_half1.mrc", "density_half2.mrc", "fsc.txt",
-    "orientations.txt",     "result.h5",
+    "orientations.txt",     "prtf.txt",    "result.h5",
 };
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
 
@@ -82,6 +82,26 @@ static status write_fsc(const config *cfg, const reconstruction *made)
         fprintf(out, "%4d %.6f %9.3f %8lld %9.5f\n", i, made->agreement->s[i],
                 made->agreement->s[i] > 0 ? 1 / made->agreement->s[i] : INFINITY,
                 (long long)made->agreement->n_voxels[i], made->agreement->value[i]);
+    return atomic_commit(file);
+}
+
+static status write_prtf(const config *cfg, const reconstruction *made)
+{
+    char path[PATH_SIZE];
+    atomic_file *file = NULL;
+    const fsc *shells = made->agreement;
+    new_path_of(cfg, "prtf.txt", path);
+    TRY(atomic_begin_stream(path, &file));
+    FILE *out = atomic_stream(file);
+    fprintf(out,
+            "# phase retrieval transfer function of the %lld phasings that make the density\n"
+            "# (of %lld; random phases have %.3f)\n# shell  s[1/A]  d[A]  n_voxels  prtf\n",
+            (long long)made->average.n_used, (long long)cfg->phase.starts,
+            1 / sqrt((double)made->average.n_used));
+    for (int i = 0; i < shells->n_shells; i++)
+        fprintf(out, "%4d %.6f %9.3f %8lld %9.5f\n", i, shells->s[i],
+                shells->s[i] > 0 ? 1 / shells->s[i] : INFINITY, (long long)shells->n_voxels[i],
+                made->prtf[i]);
     return atomic_commit(file);
 }
 
@@ -168,12 +188,15 @@ static status write_attributes(h5_writer *w, const config *cfg, const reconstruc
     return result;
 }
 
-static status write_table(h5_writer *w, const reconstruction *made)
+static status write_curves(h5_writer *w, const reconstruction *made)
 {
     const int64_t n = made->agreement->n_shells;
     TRY(h5_write(w, "/fsc/s", H5_DOUBLE, 1, &n, made->agreement->s, "1/A", "centre of the shell"));
-    return h5_write(w, "/fsc/value", H5_DOUBLE, 1, &n, made->agreement->value, NULL,
-                    "Fourier shell correlation of the halves");
+    TRY(h5_write(w, "/fsc/value", H5_DOUBLE, 1, &n, made->agreement->value, NULL,
+                 "Fourier shell correlation of the halves"));
+    TRY(h5_write_numbers(w, "/prtf", "starts", H5_INT64, 1, &made->average.n_used));
+    return h5_write(w, "/prtf/value", H5_DOUBLE, 1, &n, made->prtf, NULL,
+                    "phase retrieval transfer function, in the shells of /fsc/s");
 }
 
 static status write_result(const config *cfg, const reconstruction *made)
@@ -186,7 +209,7 @@ static status write_result(const config *cfg, const reconstruction *made)
     TRY_OR(fail, write_volumes(w, made));
     TRY_OR(fail, write_images(w, made));
     TRY_OR(fail, write_history(w, made));
-    TRY_OR(fail, write_table(w, made));
+    TRY_OR(fail, write_curves(w, made));
     TRY_OR(fail, write_attributes(w, cfg, made));
     return h5_commit(w);
 fail:
@@ -201,6 +224,7 @@ static status write_all(const config *cfg, const reconstruction *made)
     TRY(write_map(cfg, "density_half1.mrc", made, made->half[0], "mtip density, first half"));
     TRY(write_map(cfg, "density_half2.mrc", made, made->half[1], "mtip density, second half"));
     TRY(write_fsc(cfg, made));
+    TRY(write_prtf(cfg, made));
     TRY(write_orientations(cfg, made));
     return write_result(cfg, made);
 }

@@ -58,6 +58,7 @@ status run_phase_final(run *r, int64_t starts, int loops, average_report *report
 
 /* Host arrays owned by the run, the same on all ranks. */
 const double *run_density(const run *r);      /* [size]^3 */
+const double *run_prtf(const run *r);         /* [size / 2 + 1], of run_phase_final (mtip/prtf.h) */
 const double *run_orientations(const run *r); /* [n][4] */
 const double *run_fluence(const run *r);      /* [n] */
 const double *run_scores(const run *r);       /* [n] */

@@ -115,13 +115,14 @@ static status allocate_host(run *r)
 {
     const size_t n = (size_t)r->set->n;
     r->density = calloc((size_t)volume(r), sizeof *r->density);
+    r->prtf = calloc((size_t)r->size / 2 + 1, sizeof *r->prtf);
     r->fluence = calloc(n, sizeof *r->fluence);
     r->scores = calloc(n, sizeof *r->scores);
     r->orientations = calloc(4 * n, sizeof *r->orientations);
     r->previous = calloc(4 * n, sizeof *r->previous);
     r->entropy = calloc(n, sizeof *r->entropy);
     r->share = calloc((size_t)comm_size(r->comm), sizeof *r->share);
-    if (!r->density || !r->fluence || !r->scores || !r->orientations || !r->previous ||
+    if (!r->density || !r->prtf || !r->fluence || !r->scores || !r->orientations || !r->previous ||
         !r->entropy || !r->share)
         FAIL(STATUS_RESOURCE, "out of host memory");
     return STATUS_OK;
@@ -166,10 +167,10 @@ void run_destroy(run *r)
                          r->waiting_data, r->fixed,      r->average, r->densities};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(r->dev, on_device[i]);
-    void *on_host[] = {r->density,         r->fluence,  r->scores,
-                       r->orientations,    r->previous, r->quaternions,
-                       r->weights,         r->columns,  r->waiting_quaternions,
-                       r->waiting_weights, r->share,    r->entropy};
+    void *on_host[] = {
+        r->density,         r->prtf,        r->fluence, r->scores,  r->orientations,
+        r->previous,        r->quaternions, r->weights, r->columns, r->waiting_quaternions,
+        r->waiting_weights, r->share,       r->entropy};
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         free(on_host[i]);
     free(r);
@@ -204,6 +205,11 @@ void run_account(const run *r, bool matched, int64_t starts, int loops, run_reco
 const double *run_density(const run *r)
 {
     return r->density;
+}
+
+const double *run_prtf(const run *r)
+{
+    return r->prtf;
 }
 
 const double *run_orientations(const run *r)

@@ -29,6 +29,7 @@ struct run {
     bool has_model;
     double *density;                 /* host [n]^3 */
     double *average;                 /* device [n]^3: the density */
+    double *prtf;                    /* host [n / 2 + 1] */
     double *fluence, *scores;        /* host [set->n] */
     double *orientations, *previous; /* host [set->n][4] */
     /* of the generation */

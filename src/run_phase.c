@@ -117,6 +117,15 @@ status run_set_density(run *r, const double *density)
     return run_set_model(r);
 }
 
+/* Rank 0 has the starts, and tells all. Collective. */
+static status find_prtf(run *r)
+{
+    status result = STATUS_OK;
+    if (comm_rank(r->comm) == 0) result = averager_prtf(r->averager, r->densities, r->prtf);
+    TRY(comm_agree(r->comm, result));
+    return comm_broadcast(r->comm, r->prtf, r->size / 2 + 1, COMM_DOUBLE, 0);
+}
+
 status run_phase_final(run *r, int64_t starts, int loops, average_report *report,
                        run_record *record)
 {
@@ -125,6 +134,7 @@ status run_phase_final(run *r, int64_t starts, int loops, average_report *report
     stage_timer_reset(&r->timer, r->dev, r->comm, r->devices);
     stage_enter(&r->timer, STAGE_PHASE);
     TRY(run_phase_starts(r, starts, loops, UINT32_MAX, false, report, &record->r_factor));
+    TRY(find_prtf(r));
     stage_enter(&r->timer, STAGE_NONE);
     run_account(r, false, starts, loops, record);
     return STATUS_OK;

@@ -1,10 +1,11 @@
 /* stage_average.c: phasings that differ by hand and shift become one density. */
 #include "mtip/average.h"
 #include "mtip/pointwise.h"
+#include "mtip/prtf.h"
 #include "stage_case.h"
 #include "stage_suite.h"
 
-enum { BLOBS = 6, STARTS = 5, LARGEST = 18, MOST = LARGEST * LARGEST * LARGEST };
+enum { MANY = 12, BLOBS = 6, STARTS = 5, LARGEST = 18, MOST = LARGEST * LARGEST * LARGEST };
 
 /* Blobs at random places, all of them moved by hand and shift (z, y, x). */
 static void blobs(int64_t n, uint64_t seed, double hand, const double shift[3], double *density)
@@ -102,12 +103,85 @@ static void nan_is_an_error(void **state)
     free(densities);
 }
 
+/* prtf_find of n_maps host maps. */
+static void prtf_of(int64_t n, int64_t n_maps, const double *maps, double *value)
+{
+    const int64_t bytes = n_maps * cube(n) * (int64_t)sizeof(double);
+    int64_t chosen[MANY];
+    void *there;
+    for (int64_t m = 0; m < n_maps; m++)
+        chosen[m] = n_maps - 1 - m;
+    assert_ok(device_alloc(stage.dev, bytes, &there));
+    assert_ok(device_from_host(stage.dev, there, maps, bytes));
+    assert_ok(prtf_find(stage.dev, n, n_maps, chosen, there, value));
+    stage_free(there);
+}
+
+static void maps_that_are_the_same_have_a_prtf_of_one(void **state)
+{
+    (void)state;
+    static const double place[3] = {0.4, 1.3, -0.7};
+    double *maps = malloc(sizeof(double[3][MOST])), value[LARGEST / 2 + 1];
+    for (int64_t n = 16; n <= 17; n++) {
+        for (int m = 0; m < 3; m++)
+            blobs(n, 71, 1, place, maps + m * cube(n));
+        prtf_of(n, 3, maps, value);
+        for (int64_t s = 0; s <= n / 2; s++)
+            assert_within(1 - 1e-9, value[s], 1 + 1e-9);
+    }
+    free(maps);
+}
+
+/* Each point of a shell adds 1/n with a scatter of the same size; half of the points are free. */
+static void maps_of_random_phases_have_a_prtf_of_one_over_the_root_of_their_number(void **state)
+{
+    (void)state;
+    const int64_t n = 17;
+    double *maps = uniform(MANY * cube(n), 74, -1, 1), value[9];
+    prtf_of(n, MANY, maps, value);
+    for (int s = 2; s <= 8; s++) {
+        const double free_points = 2 * M_PI * s * s, scatter = 5 / sqrt(free_points) / 2;
+        assert_within(1 - scatter, value[s] * sqrt((double)MANY), 1 + scatter);
+    }
+    free(maps);
+}
+
+/* Opposite maps leave nothing, and shifted ones what the sum over the shell's points says. */
+static void prtf_of_two_maps_is_what_their_phases_say(void **state)
+{
+    (void)state;
+    const int64_t n = 16, size = cube(n);
+    double *maps = calloc((size_t)(2 * size), sizeof *maps), value[9];
+    maps[0] = 1;
+    maps[size] = -1;
+    prtf_of(n, 2, maps, value);
+    for (int s = 0; s <= 8; s++)
+        assert_within(-1e-9, value[s], 1e-9);
+    memset(maps, 0, (size_t)(2 * size) * sizeof *maps);
+    /* a shift by one voxel turns the phase at k by 2 pi kx / n: |1 + e^it|^2 / 4 = (1 + cos t) / 2 */
+    maps[0] = maps[size + 1] = 1;
+    prtf_of(n, 2, maps, value);
+    double sum = 0, count = 0;
+    for (int x = -7; x <= 7; x++)
+        for (int y = -7; y <= 7; y++)
+            for (int z = -7; z <= 7; z++) {
+                if (lround(sqrt(x * x + y * y + z * z)) != 5) continue;
+                sum += (1 + cos(2 * M_PI * x / (double)n)) / 2;
+                count++;
+            }
+    assert_within(-1e-9, value[5] - sqrt(sum / count), 1e-9);
+    free(maps);
+}
+
 static int group(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brings_hands_and_shifts_together_and_leaves_an_outlier_out),
         cmocka_unit_test(one_start_is_its_own_average),
         cmocka_unit_test(nan_is_an_error),
+        cmocka_unit_test(maps_that_are_the_same_have_a_prtf_of_one),
+        cmocka_unit_test(maps_of_random_phases_have_a_prtf_of_one_over_the_root_of_their_number),
+        cmocka_unit_test(prtf_of_two_maps_is_what_their_phases_say),
     };
     return cmocka_run_group_tests_name("averaging", tests, NULL, NULL);
 }
