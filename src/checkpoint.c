@@ -9,11 +9,12 @@
 #include "build_info.h"
 #include "config_same.h"
 #include "core/log.h"
+#include "history.h"
 #include "io_atomic.h"
 #include "io_hdf5.h"
 #include "io_seal.h"
 
-enum { FORMAT = 1, PATH_SIZE = CONFIG_TEXT_SIZE + 64, GROUP_SIZE = 64 };
+enum { FORMAT = 2, PATH_SIZE = CONFIG_TEXT_SIZE + 64, GROUP_SIZE = 64 };
 
 static const char newest_name[] = "checkpoint.h5";
 static const char previous_name[] = "checkpoint_previous.h5";
@@ -60,42 +61,14 @@ static void part_name(int which, state_part part, char name[GROUP_SIZE])
 
 /* -- records: a row of numbers for each -- */
 
-enum { RECORD_COLUMNS = 10 };
-
-static void record_to_row(const run_record *r, double row[RECORD_COLUMNS])
-{
-    const double values[RECORD_COLUMNS] = {r->step.resolution,
-                                           (double)r->step.n_references,
-                                           r->step.perplexity,
-                                           r->step.feedback,
-                                           r->perplexity,
-                                           r->score,
-                                           r->moved,
-                                           r->r_factor,
-                                           (double)r->n_active,
-                                           r->cg_iterations};
-    memcpy(row, values, sizeof values);
-}
-
-static run_record record_of_row(const double row[RECORD_COLUMNS])
-{
-    return (run_record){.step = {row[0], (int64_t)row[1], row[2], row[3] != 0},
-                        .perplexity = row[4],
-                        .score = row[5],
-                        .moved = row[6],
-                        .r_factor = row[7],
-                        .n_active = (int64_t)row[8],
-                        .cg_iterations = (int)row[9]};
-}
-
 static status write_records(h5_writer *w, const reconstruction *made)
 {
-    const int64_t dims[2] = {made->n_records, RECORD_COLUMNS};
+    const int64_t dims[2] = {made->n_records, HISTORY_COLUMNS};
     if (made->n_records == 0) return STATUS_OK;
     double *rows = malloc((size_t)(dims[0] * dims[1]) * sizeof *rows);
     if (!rows) FAIL(STATUS_RESOURCE, "out of host memory");
     for (int i = 0; i < made->n_records; i++)
-        record_to_row(made->records + i, rows + i * RECORD_COLUMNS);
+        history_to_row(made->records + i, rows + i * HISTORY_COLUMNS);
     const status result = h5_write(w, "/records", H5_DOUBLE, 2, dims, rows, NULL, NULL);
     free(rows);
     return result;
@@ -106,7 +79,7 @@ static status read_records(const h5_reader *r, reconstruction *made)
     h5_shape shape;
     if (!h5_has(r, "/records")) return STATUS_OK;
     TRY(h5_get_shape(r, "/records", &shape));
-    const int64_t dims[2] = {shape.rank > 0 ? shape.dims[0] : 0, RECORD_COLUMNS};
+    const int64_t dims[2] = {shape.rank > 0 ? shape.dims[0] : 0, HISTORY_COLUMNS};
     double *rows = malloc((size_t)(dims[0] * dims[1] + 1) * sizeof *rows);
     free(made->records);
     made->n_records = 0;
@@ -115,7 +88,7 @@ static status read_records(const h5_reader *r, reconstruction *made)
     if (!rows || !made->records) result = FAILED(STATUS_RESOURCE, "out of host memory");
     if (result == STATUS_OK) result = h5_read(r, "/records", H5_DOUBLE, 2, dims, rows);
     for (int64_t i = 0; i < dims[0] && result == STATUS_OK; i++)
-        made->records[made->n_records++] = record_of_row(rows + i * RECORD_COLUMNS);
+        made->records[made->n_records++] = history_of_row(rows + i * HISTORY_COLUMNS);
     free(rows);
     return result;
 }

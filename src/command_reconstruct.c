@@ -57,7 +57,7 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
     char text[FSC_TEXT_SIZE];
     TRY(comm_max(world, &memory, 1, COMM_DOUBLE));
     for (int i = 0; i < made->n_records; i++)
-        for (int s = 0; s < N_STAGES; s++)
+        for (int s = 0; s < N_STAGES && made->records[i].rank == comm_rank(world); s++)
             t[s] += made->records[i].costs[s].seconds;
     t[STAGE_PHASE] += made->final.costs[STAGE_PHASE].seconds;
     log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f; the "

@@ -8,6 +8,7 @@
 #include "checkpoint.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "history.h"
 #include "interrupt.h"
 #include "io_atomic.h"
 #include "watchdog.h"
@@ -107,7 +108,16 @@ static status write_status(const keeper *k, const char *state)
     return atomic_commit(file);
 }
 
-/* That it cannot be written is no reason to end. */
+/* That they cannot be written is no reason to end. */
+static void report_history(const keeper *k, const reconstruction *made)
+{
+    char path[CONFIG_TEXT_SIZE + 64];
+    if (!k->directory) return;
+    snprintf(path, sizeof path, "%s/history.txt", k->cfg->run.directory);
+    if (history_write(path, made->n_records, made->records) != STATUS_OK)
+        log_warning("%s", status_message());
+}
+
 static void report(keeper *k, const char *state)
 {
     if (!k->directory) return;
@@ -123,7 +133,9 @@ static void report_progress(keeper *k, const reconstruction *made)
     k->generations = p->runs[p->searched ? RUN_ALL : RUN_HALF_1].generation;
     k->of = p->searched ? k->cfg->run.final_generations : k->cfg->run.generations;
     k->seconds_left = made->seconds_left;
-    if (clock_seconds() - k->reported_at >= report_every) report(k, "running");
+    if (clock_seconds() - k->reported_at < report_every) return;
+    report_history(k, made);
+    report(k, "running");
 }
 
 /* -- meetings -- */
@@ -165,6 +177,7 @@ static status save(keeper *k, reconstruction *made)
 
 static status stop(keeper *k, const char *why, reconstruction *made)
 {
+    report_history(k, made);
     const status saved = save(k, made);
     TRY(status_prefix(saved, "%s, and no checkpoint could be written (older ones are as they were)",
                       why));
@@ -186,7 +199,19 @@ static status save_if_possible(keeper *k, reconstruction *made)
     return STATUS_OK;
 }
 
-status keeper_meet(keeper *k, status mine, reconstruction *made)
+/* The second half's record to rank 0, which has its own. */
+static status share_record(const keeper *k, run_record *record, reconstruction *made)
+{
+    const int from = made->progress.owners[RUN_HALF_2];
+    status result = STATUS_OK;
+    if (from == 0) return STATUS_OK;
+    TRY(comm_send(k->world, record, sizeof *record, COMM_BYTE, from, 0));
+    if (comm_rank(k->world) == 0 && record->generation > 0 && record->run == RUN_HALF_2)
+        result = history_add(record, &made->n_records, &made->records);
+    return comm_agree(k->world, result);
+}
+
+status keeper_meet(keeper *k, status mine, run_record *record, reconstruction *made)
 {
     char why[STATUS_MESSAGE_SIZE / 2];
     k->longest = fmax(k->longest, clock_seconds() - k->entered);
@@ -195,8 +220,9 @@ status keeper_meet(keeper *k, status mine, reconstruction *made)
     const status all = comm_agree_all(k->world, mine);
     snprintf(why, sizeof why, "%s",
              all == STATUS_STOPPED ? status_message() : "the time limit is near");
+    if (all != STATUS_STOPPED) TRY(all);
+    TRY(share_record(k, record, made));
     if (all == STATUS_STOPPED) return stop(k, why, made);
-    TRY(all);
     k->generations_unsaved++;
     int64_t wanted = k->directory ? decide(k) : WISH_NOTHING;
     TRY(comm_broadcast(k->world, &wanted, 1, COMM_INT64, 0));

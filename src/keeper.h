@@ -24,8 +24,9 @@ void keeper_enter(keeper *k);
 /* Every rank takes up what the newest good checkpoint holds, if there is one. */
 status keeper_resume(keeper *k, reconstruction *made);
 
-/* What this rank came to since keeper_enter.  A failure of one rank is everybody's; STATUS_STOPPED, with
-   a checkpoint, if the run is to end early. */
-status keeper_meet(keeper *k, status mine, reconstruction *made);
+/* What this rank came to since keeper_enter, and the generation's record (generation 0: none), which
+   is overwritten: rank 0 gets to know that of the other half.  A failure of one rank is everybody's;
+   STATUS_STOPPED, with a checkpoint, if the run is to end early. */
+status keeper_meet(keeper *k, status mine, run_record *record, reconstruction *made);
 
 #endif

@@ -65,7 +65,7 @@ status profile_print(const config *cfg, const device *dev, comm *world, const re
         cfg->run.precision == CONFIG_PRECISION_SINGLE ? PRECISION_SINGLE : PRECISION_DOUBLE;
     TRY(comm_agree(world, machine_measure(dev, p, &mine.rates)));
     for (int i = 0; i < made->n_records; i++)
-        add_record(&made->records[i], &mine);
+        if (made->records[i].rank == comm_rank(world)) add_record(&made->records[i], &mine);
     add_record(&made->final, &mine);
     return share(world, &mine);
 }

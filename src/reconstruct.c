@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "history.h"
 #include "keeper.h"
 #include "mtip/align.h"
 #include "schedule.h"
@@ -26,15 +27,6 @@ typedef struct task {
     keeper *keep;
     reconstruction *made;
 } task;
-
-static status keep_record(reconstruction *made, const run_record *record)
-{
-    run_record *more = realloc(made->records, (size_t)(made->n_records + 1) * sizeof *more);
-    if (!more) FAIL(STATUS_RESOURCE, "out of host memory");
-    made->records = more;
-    more[made->n_records++] = *record;
-    return STATUS_OK;
-}
 
 static void work_is_done(reconstruction *made, const run_step *step)
 {
@@ -65,17 +57,21 @@ static void log_generation(const task *t, const part *p, int g, const run_record
 }
 
 /* Generation g of the part. Collective over its comm. */
-static status one_generation(const task *t, const part *p, int g, const run_step *step)
+static status one_generation(const task *t, const part *p, int g, const run_step *step,
+                             run_record *record)
 {
-    run_record record;
     reconstruction *made = t->made;
     keeper_enter(t->keep);
-    TRY(run_generation(p->run, p->before + g, step, &record));
+    TRY(run_generation(p->run, p->before + g, step, record));
+    record->attempt = (int)made->progress.attempts + !made->progress.searched;
+    record->run = (int)(p->state - made->progress.runs);
+    record->generation = p->before + g + 1;
+    record->rank = comm_world_rank(p->comm);
     made->work_done += schedule_work(step);
     work_is_done(made, step);
     made->seconds_left = (clock_seconds() - made->start) * made->work_left / made->work_done;
-    log_generation(t, p, g, &record);
-    status result = keep_record(made, &record);
+    log_generation(t, p, g, record);
+    status result = history_add(record, &made->n_records, &made->records);
     if (result == STATUS_OK && comm_rank(p->comm) == 0) result = run_save(p->run, g + 1, p->state);
     if (result == STATUS_OK) p->state->generation = g + 1;
     return comm_agree(p->comm, result);
@@ -120,11 +116,12 @@ static status generations(const task *t, const part *p, status result)
 {
     for (int g = schedule_first(t->cfg); g < t->cfg->run.generations; g++) {
         const run_step step = schedule_search(t->cfg, g);
+        run_record record = {.generation = 0};
         if (g < p->state->generation)
             work_is_done(t->made, &step);
         else if (result == STATUS_OK)
-            result = one_generation(t, p, g, &step);
-        TRY(keeper_meet(t->keep, result, t->made));
+            result = one_generation(t, p, g, &step, &record);
+        TRY(keeper_meet(t->keep, result, &record, t->made));
     }
     return STATUS_OK;
 }
@@ -304,8 +301,9 @@ static status refine(const task *t, const part *p)
             work_is_done(t->made, &step);
             continue;
         }
-        const status result = one_generation(t, p, g, &step);
-        TRY(keeper_meet(t->keep, result, t->made));
+        run_record record;
+        const status result = one_generation(t, p, g, &step, &record);
+        TRY(keeper_meet(t->keep, result, &record, t->made));
     }
     return STATUS_OK;
 }
@@ -317,7 +315,7 @@ static status phase_final(const task *t, const part *p)
     keeper_enter(t->keep);
     const status result = run_phase_final(p->run, cfg->phase.starts, (int)cfg->phase.final_loops,
                                           &made->average, &made->final);
-    TRY(keeper_meet(t->keep, result, made));
+    TRY(keeper_meet(t->keep, result, &made->final, made));
     log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
              (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
              made->final.r_factor);

@@ -34,7 +34,7 @@ typedef struct reconstruction {
     average_report average;
     run_record final; /* of the last phasing */
     int n_records;
-    run_record *records;                /* of the runs that this rank took part in, in order */
+    run_record *records; /* on rank 0 of all runs, else of those it took part in (history.h) */
     double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */
     double seconds_left;
     progress progress; /* of the search and the final generations */

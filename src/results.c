@@ -1,6 +1,7 @@
 #include "results.h"
 
 #include "build_info.h"
+#include "history.h"
 #include "io_atomic.h"
 #include "io_hdf5.h"
 #include "io_mrc.h"
@@ -21,8 +22,8 @@ static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
 /* The results are written as NAME.new first and named together, so that a failure leaves those of
    an earlier run as they were, all of them. */
 static const char *const result_names[] = {
-    "config.resolved.yaml", "density.mrc", "density_half1.mrc", "density_half2.mrc", "fsc.txt",
-    "orientations.txt",     "prtf.txt",    "result.h5",
+    "config.resolved.yaml", "density.mrc",      "density_half1.mrc", "density_half2.mrc", "fsc.txt",
+    "history.txt",          "orientations.txt", "prtf.txt",          "result.h5",
 };
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
 
@@ -105,6 +106,13 @@ static status write_prtf(const config *cfg, const reconstruction *made)
     return atomic_commit(file);
 }
 
+static status write_history_table(const config *cfg, const reconstruction *made)
+{
+    char path[PATH_SIZE];
+    new_path_of(cfg, "history.txt", path);
+    return history_write(path, made->n_records, made->records);
+}
+
 static status write_orientations(const config *cfg, const reconstruction *made)
 {
     char path[PATH_SIZE];
@@ -149,24 +157,23 @@ static status write_images(h5_writer *w, const reconstruction *made)
                     "of the best reference (log-likelihood, up to a constant of the image)");
 }
 
+/* Results and seconds apart, so that the former are the same bits whatever computed them. */
 static status write_history(h5_writer *w, const reconstruction *made)
 {
-    enum { COLUMNS = 8 };
-    const int64_t dims[2] = {made->n_records, COLUMNS};
-    double *table = malloc((size_t)(made->n_records * COLUMNS + 1) * sizeof *table);
+    const int64_t n = made->n_records, dims[2] = {n, HISTORY_RESULTS}, times[2] = {n, N_STAGES};
+    double *table = malloc((size_t)(n * HISTORY_COLUMNS + 1) * sizeof *table);
     if (!table) FAIL(STATUS_RESOURCE, "out of host memory");
-    for (int i = 0; i < made->n_records; i++) {
-        const run_record *r = made->records + i;
-        const double row[COLUMNS] = {r->step.resolution, (double)r->step.n_references,
-                                     r->step.perplexity, r->perplexity,
-                                     r->score,           r->moved,
-                                     r->r_factor,        (double)r->n_active};
-        memcpy(table + i * COLUMNS, row, sizeof row);
+    double *seconds = table + n * HISTORY_RESULTS, row[HISTORY_COLUMNS];
+    for (int64_t i = 0; i < n; i++) {
+        history_to_row(made->records + i, row);
+        memcpy(table + i * HISTORY_RESULTS, row, sizeof(double[HISTORY_RESULTS]));
+        memcpy(seconds + i * N_STAGES, row + HISTORY_RESULTS, sizeof(double[N_STAGES]));
     }
     status result = h5_write(w, "/history", H5_DOUBLE, 2, dims, table, NULL,
-                             "a row a generation: resolution (fraction of s_max), references, "
-                             "perplexity asked, reached, mean score, median move (degrees), "
-                             "R factor, active references");
+                             "a row a generation, as in history.txt without the seconds");
+    if (result == STATUS_OK)
+        result = h5_write(w, "/history_seconds", H5_DOUBLE, 2, times, seconds, "s",
+                          "of the stages, as in history.txt");
     free(table);
     return result;
 }
@@ -225,6 +232,7 @@ static status write_all(const config *cfg, const reconstruction *made)
     TRY(write_map(cfg, "density_half2.mrc", made, made->half[1], "mtip density, second half"));
     TRY(write_fsc(cfg, made));
     TRY(write_prtf(cfg, made));
+    TRY(write_history_table(cfg, made));
     TRY(write_orientations(cfg, made));
     return write_result(cfg, made);
 }

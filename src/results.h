@@ -6,6 +6,7 @@
      density_half1.mrc, density_half2.mrc   the two independent halves, in the frame of the density
      fsc.txt               Fourier shell correlation of the halves
      prtf.txt              phase retrieval transfer function of the phasings that were averaged
+     history.txt           one line a generation
      orientations.txt      one line an image */
 #ifndef MTIP_RESULTS_H
 #define MTIP_RESULTS_H

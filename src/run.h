@@ -22,8 +22,10 @@ typedef struct run_step {
     bool feedback; /* the next model is the phased density's autocorrelation */
 } run_step;
 
-/* What a generation came to, the same on all ranks but for the costs. */
+/* What a generation came to, the same on all ranks of the run but for the costs. */
 typedef struct run_record {
+    int attempt, run, generation; /* of a reconstruction: which it is (history.h), from 1, 0, 1 */
+    int rank;                     /* of the world, whose costs these are; -1: of a process before */
     run_step step;
     double perplexity; /* reached: exp of the mean entropy */
     double score;      /* mean of the best references' scores (match.h) */
@@ -31,7 +33,7 @@ typedef struct run_record {
     double r_factor;   /* of the phased density */
     int64_t n_active;  /* references that carry weight */
     int cg_iterations;
-    stage_cost costs[N_STAGES]; /* of this rank */
+    stage_cost costs[N_STAGES]; /* of a rank */
     stage_work works[N_STAGES]; /* that it had to do, the exchanges aside */
 } run_record;
 

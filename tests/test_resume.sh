@@ -58,7 +58,7 @@ touch run/STOP
 go 4
 expect 85 'the file STOP was found; run/checkpoint.h5 is good' 'STOP'
 grep -q 'STOP' run/STOPPED && grep -q '"state": "stopped"' run/status.json || say 'STOPPED: no word'
-head -n 1 run/checkpoint.h5 | grep -q 'mtip checkpoint, format 1' || say 'the checkpoint has no head'
+head -n 1 run/checkpoint.h5 | grep -q 'mtip checkpoint, format 2' || say 'the checkpoint has no head'
 for ranks in 2 3 1; do
   "$mpirun" --oversubscribe --bind-to none -n $ranks "$mtip" reconstruct a.yaml \
     --set run.checkpoint_generations=1 >out 2>&1 &
