@@ -10,7 +10,8 @@ static const cli_option evaluate_options[] = {
 
 static const cli_option estimate_options[] = {
     {"--ranks", "N", "ranks of all nodes together (default: 1)"},
-    {"--gpus", "N", "GPUs of all nodes together, 0: CPUs (default: those here that the ranks can use)"},
+    {"--gpus", "N",
+     "GPUs of all nodes together, 0: CPUs (default: those here that the ranks can use)"},
     {"--nodes", "N", "nodes (default: 1)"},
     {"--host-memory", "GB", "memory of a node (default: what is free here)"},
     {"--gpu-memory", "GB", "memory of a GPU (default: of the first one here)"},
@@ -25,6 +26,26 @@ static const cli_option reconstruct_options[] = {
      "end with a checkpoint before this many seconds, or [hours:]minutes:seconds, have passed"
      " (default: what Slurm gives the job)"},
     {"--profile", NULL, "print time, floor and bytes moved of every stage on every rank"},
+    {NULL, NULL, NULL},
+};
+
+static const cli_option jobscript_options[] = {
+    {"--system", "S", "slurm (any cluster), perlmutter, perlmutter-cpu, cori-gpu, summit"},
+    {"-N", "N", "nodes (default: 1)"},
+    {"--ranks", "N", "of a node (default: one for each GPU, two with --mps; else one for 8 cores)"},
+    {"--gpus", "N", "of a node (default: all; none for the backend cpu)"},
+    {"--cores", "N", "of a node (default: all that are for jobs)"},
+    {"--memory", "GIB", "of a node (default: what the estimate says)"},
+    {"--time", "TIME", "limit, seconds or [hours:]minutes:seconds (default: 1:00:00)"},
+    {"--account", "NAME", "the project that pays"},
+    {"--queue", "NAME",
+     "queue, partition or quality of service (default: the machine's usual one)"},
+    {"--constraint", "NAME", "kind of node"},
+    {"--mpi", "NAME", "what srun --mpi is told"},
+    {"--mps", NULL, "ranks share GPUs through NVIDIA's MPS"},
+    {"--array", "LIST",
+     "as many runs, such as 1-4: run.seed and the name in run.directory of each"},
+    {"--output", "FILE", "a new file for the script (default: standard output)"},
     {NULL, NULL, NULL},
 };
 
@@ -52,6 +73,9 @@ const command commands[] = {
      .meaning = "memory and time of a run before it is submitted; 5 if it does not fit",
      .takes_config = true, .use = CONFIG_FOR_RECONSTRUCT, .options = estimate_options,
      .run = command_estimate},
+    {.name = "jobscript", .arguments = "CONFIG|-- COMMAND...", .min_arguments = 1,
+     .max_arguments = -1, .meaning = "a batch script for Slurm or LSF that reconstructs, or runs COMMAND",
+     .options = jobscript_options, .run = command_jobscript},
     {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
      .meaning = "check settings against each other and the data, print what follows; run nothing",
      .run = command_check},

@@ -24,6 +24,8 @@ status command_estimate(const cli *c, comm *world);
 status command_evaluate(const cli *c, comm *world);
 /* Prints the build, the libraries and the ranks with their hosts. */
 status command_info(const cli *c, comm *world);
+/* Prints a batch script for Slurm or LSF. */
+status command_jobscript(const cli *c, comm *world);
 /* Reconstructs the density; results go to run.directory (results.h). */
 status command_reconstruct(const cli *c, comm *world);
 /* Makes a data set of diffraction images with known truth (simulate.output). */

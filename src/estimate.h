@@ -24,7 +24,7 @@ typedef struct estimate {
 estimate_place estimate_here(const config *cfg, int ranks, int gpus);
 
 /* For the data set that the config names, or that mtip simulate will make by it; `alone`: a comm of this
-   process.  STATUS_CONFIG and STATUS_INPUT as for mtip reconstruct, STATUS_RESOURCE for a place that
+   process, NULL: memory only.  STATUS_CONFIG and STATUS_INPUT as for mtip reconstruct, STATUS_RESOURCE for a place that
    cannot be. */
 status estimate_make(const config *cfg, comm *alone, const estimate_place *place, estimate *e);
 

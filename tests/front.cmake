@@ -9,7 +9,9 @@ add_test(NAME layers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_layers.sh ${CM
 set_tests_properties(cli config layers bench_nufft image_store PROPERTIES LABELS unit)
 add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>
   ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${MPIEXEC_EXECUTABLE})
-set_tests_properties(program PROPERTIES ENVIRONMENT
+add_test(NAME jobscript COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_jobscript.sh $<TARGET_FILE:mtip>
+  ${CMAKE_SOURCE_DIR})
+set_tests_properties(program jobscript PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
 
 # libFuzzer targets: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
