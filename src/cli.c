@@ -7,17 +7,25 @@
 #include "commands.h"
 #include "text.h"
 
-/* Options of every command. */
-static const cli_option common_options[] = {
+const cli_option cli_common_options[] = {
     {"--set", "SECTION.KEY=VALUE", "change a setting; may be repeated, the last counts"},
     {"--quiet", NULL, "(-q) warnings and errors only"},
     {"--verbose", NULL, "(-v) more lines"},
     {"--help", NULL, "(-h) this text; after a command, the command's"},
     {"--help-config", NULL, "all settings, as a config file with their defaults"},
+    {"--help-man", NULL, "the manual page: mtip --help-man | man -l -"},
     {"--version", NULL, "the version"},
     {NULL, NULL, NULL}};
 
-enum { OPTION_SET, OPTION_QUIET, OPTION_VERBOSE, OPTION_HELP, OPTION_HELP_CONFIG, OPTION_VERSION };
+enum {
+    OPTION_SET,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_HELP_CONFIG,
+    OPTION_HELP_MAN,
+    OPTION_VERSION
+};
 
 static int option_find(const cli_option *options, const char *name, size_t length)
 {
@@ -53,8 +61,8 @@ static status unknown_option(const cli *c, const char *name)
     char shown[64];
     for (int i = 0; own && own[i].name; i++)
         text_nearest_offer(&search, own[i].name);
-    for (int i = 0; common_options[i].name; i++)
-        text_nearest_offer(&search, common_options[i].name);
+    for (int i = 0; cli_common_options[i].name; i++)
+        text_nearest_offer(&search, cli_common_options[i].name);
     text_shown(name, shown);
     if (search.best)
         FAIL(STATUS_USAGE, "unknown option '%s', did you mean '%s'?", shown, search.best);
@@ -79,6 +87,9 @@ static void take_common(cli *c, int option, const char *value)
         break;
     case OPTION_HELP_CONFIG:
         c->wish = CLI_HELP_CONFIG;
+        break;
+    case OPTION_HELP_MAN:
+        c->wish = CLI_HELP_MAN;
         break;
     default:
         c->wish = CLI_VERSION;
@@ -120,9 +131,9 @@ static status take_option(cli *c, int argc, char *const argv[], int *i)
         c->values[option] = value;
         return STATUS_OK;
     }
-    option = option_find(common_options, name, length);
+    option = option_find(cli_common_options, name, length);
     if (option < 0) return unknown_option(c, argv[*i]);
-    TRY(option_value(&common_options[option], argc, argv, i, &value));
+    TRY(option_value(&cli_common_options[option], argc, argv, i, &value));
     take_common(c, option, value);
     return STATUS_OK;
 }
@@ -186,49 +197,4 @@ const char *cli_option_text(const cli *c, const char *name)
 bool cli_option_given(const cli *c, const char *name)
 {
     return cli_option_text(c, name) != NULL;
-}
-
-static void print_options(const cli_option *options, FILE *file)
-{
-    for (int i = 0; options && options[i].name; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", options[i].name,
-                 options[i].value ? options[i].value : "");
-        fprintf(file, "  %-26s %s\n", left, options[i].meaning);
-    }
-}
-
-static void print_exit_codes(FILE *file)
-{
-    fprintf(file, "\nexit codes:\n");
-    for (int i = 0; i < STATUS_COUNT; i++) {
-        bool again = false;
-        for (int k = 0; k < i; k++)
-            again = again || status_exit_code((status)k) == status_exit_code((status)i);
-        if (!again)
-            fprintf(file, "  %2d  %s\n", status_exit_code((status)i), status_text((status)i));
-    }
-}
-
-void cli_help(const cli *c, FILE *file)
-{
-    if (c->command) {
-        fprintf(file, "usage: mtip %s%s%s [OPTION]...\n\n%s\n\noptions:\n", c->command->name,
-                *c->command->arguments ? " " : "", c->command->arguments, c->command->meaning);
-        print_options(c->command->options, file);
-        print_options(common_options, file);
-        return;
-    }
-    fprintf(file,
-            "usage: mtip COMMAND [ARGUMENT | OPTION]...\n\n"
-            "Single-particle X-ray imaging: from diffraction images to the electron density.\n"
-            "\ncommands:\n");
-    for (int i = 0; i < n_commands; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].arguments);
-        fprintf(file, "  %-26s %s\n", left, commands[i].meaning);
-    }
-    fprintf(file, "\noptions:\n");
-    print_options(common_options, file);
-    print_exit_codes(file);
 }

@@ -22,6 +22,8 @@ typedef struct command {
     const char *name;                 /* "simulate" */
     const char *arguments;            /* for --help, "CONFIG" */
     const char *meaning;              /* for --help, one line */
+    const char *files;                /* for --help: what is read and written */
+    const char *example;              /* for --help, a whole command line */
     int min_arguments, max_arguments; /* max -1: any number */
     bool takes_config;                /* the first argument is a config, loaded into cli.config */
     config_use use;                   /* what config_check is asked */
@@ -34,7 +36,7 @@ typedef struct command {
     status (*run)(const cli *c, comm *world);
 } command;
 
-typedef enum cli_wish { CLI_RUN, CLI_HELP, CLI_HELP_CONFIG, CLI_VERSION } cli_wish;
+typedef enum cli_wish { CLI_RUN, CLI_HELP, CLI_HELP_CONFIG, CLI_HELP_MAN, CLI_VERSION } cli_wish;
 
 enum { CLI_MAX_OPTIONS = 32 };
 
@@ -50,6 +52,11 @@ struct cli {
     config config;
 };
 
+/* Options of every command, ended by a NULL name; from number CLI_OPTIONS_OF_COMMANDS on those that
+   ask the program for something instead of a command. */
+extern const cli_option cli_common_options[];
+enum { CLI_OPTIONS_OF_COMMANDS = 4 };
+
 /* Parses main's arguments; c->command may be known even when it fails, with STATUS_USAGE.  The
    strings stay argv's.  Frees nothing on failure: cli_finish does. */
 status cli_parse(int argc, char *const argv[], cli *c);
@@ -61,8 +68,5 @@ status cli_load(cli *c);
 /* The value of one of the command's options, NULL if not given ("" for a flag that is). */
 const char *cli_option_text(const cli *c, const char *name);
 bool cli_option_given(const cli *c, const char *name);
-
-/* Help on c->command, or on the program. */
-void cli_help(const cli *c, FILE *file);
 
 #endif

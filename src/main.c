@@ -6,6 +6,7 @@
 
 #include "build_info.h"
 #include "commands.h"
+#include "help.h"
 
 static bool is_first(const comm *world)
 {
@@ -44,7 +45,9 @@ static status load(cli *c, comm *world)
 
 static status print_wish(cli *c)
 {
-    if (c->wish == CLI_HELP) cli_help(c, stdout);
+    if (c->wish == CLI_HELP && c->command) help_command(c->command, stdout);
+    if (c->wish == CLI_HELP && !c->command) help_program(stdout);
+    if (c->wish == CLI_HELP_MAN) help_man(stdout);
     if (c->wish == CLI_VERSION) printf("mtip %s (%s)\n", BUILD_VERSION, BUILD_COMMIT);
     if (c->wish != CLI_HELP_CONFIG) return STATUS_OK;
     config_default(&c->config);

@@ -13,6 +13,11 @@ add_test(NAME jobscript COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_jobscript.sh
   ${CMAKE_SOURCE_DIR})
 set_tests_properties(program jobscript PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+foreach(what help man completion)
+  add_test(NAME ${what} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_${what}.sh $<TARGET_FILE:mtip> ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${what} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
+endforeach()
 
 # libFuzzer targets: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
 # build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS; the others read files.
