@@ -22,7 +22,7 @@ typedef struct command {
     const char *name;                 /* "simulate" */
     const char *arguments;            /* for --help, "CONFIG" */
     const char *meaning;              /* for --help, one line */
-    const char *files;                /* for --help: what is read and written */
+    const char *files;                /* for --help: what is read and written, "none" */
     const char *example;              /* for --help, a whole command line */
     int min_arguments, max_arguments; /* max -1: any number */
     bool takes_config;                /* the first argument is a config, loaded into cli.config */

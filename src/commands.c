@@ -84,6 +84,8 @@ const command commands[] = {
      .run = command_estimate},
     {.name = "jobscript", .arguments = "CONFIG|-- COMMAND...", .min_arguments = 1,
      .max_arguments = -1, .meaning = "a batch script for Slurm or LSF that reconstructs, or runs COMMAND",
+     .files = "reads the config and its data, writes --output or to standard output",
+     .example = "mtip jobscript config/groel.yaml --system perlmutter -N 2",
      .options = jobscript_options, .run = command_jobscript},
     {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
      .meaning = "check settings against each other and the data, print what follows; run nothing",

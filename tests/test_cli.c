@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
+#include "commands.h"
 
 static cli parsed;
 
@@ -87,13 +87,22 @@ static void help_needs_no_arguments(void **state)
     assert_int_equal(parsed.wish, CLI_VERSION);
 }
 
+static void every_command_has_its_texts(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_commands; i++) {
+        const command *c = &commands[i];
+        if (!c->arguments || !c->meaning || !c->files || !c->example)
+            fail_msg("command '%s' lacks a text for --help", c->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rejects_what_it_does_not_know),
-        cmocka_unit_test(takes_options_anywhere),
-        cmocka_unit_test(two_dashes_end_the_options),
-        cmocka_unit_test(help_needs_no_arguments),
+        cmocka_unit_test(rejects_what_it_does_not_know), cmocka_unit_test(takes_options_anywhere),
+        cmocka_unit_test(two_dashes_end_the_options),    cmocka_unit_test(help_needs_no_arguments),
+        cmocka_unit_test(every_command_has_its_texts),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cli_finish(&parsed);

@@ -1,0 +1,11 @@
+# Run by `cmake --install`: the configs, whose structure lies in the installed ${data}.
+file(GLOB configs ${source}/config/*.yaml)
+foreach(config ${configs})
+  get_filename_component(name ${config} NAME)
+  file(READ ${config} text)
+  string(REPLACE "tests/data/" "${CMAKE_INSTALL_PREFIX}/${data}/" text "${text}")
+  set(installed ${CMAKE_INSTALL_PREFIX}/${data}/config/${name})
+  message(STATUS "Installing: $ENV{DESTDIR}${installed}")
+  file(WRITE $ENV{DESTDIR}${installed} "${text}")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${installed})
+endforeach()
