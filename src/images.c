@@ -200,7 +200,7 @@ static status choose_images(const config *cfg, comm *c, catalogue *k)
     const size_t n = (size_t)count;
     looks seen = {calloc(n, sizeof *seen.photons), calloc(n, sizeof *seen.pattern)};
     double *sorted = malloc(n * sizeof *sorted);
-    k->usable = malloc(n * sizeof *k->usable);
+    k->usable = calloc(n, sizeof *k->usable);
     status result = STATUS_OK;
     if (!seen.photons || !seen.pattern || !sorted || !k->usable)
         result = FAILED(STATUS_RESOURCE, "out of host memory for %lld images", (long long)count);
