@@ -58,11 +58,22 @@ static kind kind_of_input(const char *path)
     return geometry_recognize(path) ? KIND_DETECTOR : KIND_IMAGES;
 }
 
+/* A detector's file becomes one of Dragonfly's and nothing else. */
+static status choose_detector(const char *in, const char *out, const char *named, target *to)
+{
+    *to = (target){KIND_DETECTOR, 0};
+    if (named ? strcmp(named, detector_name) == 0 : ends_in(out, ".h5") || ends_in(out, ".dat"))
+        return STATUS_OK;
+    FAIL(STATUS_USAGE, "%s: %s; name the output .h5 or .dat, or give --to %s", in,
+         geometry_recognize(in), detector_name);
+}
+
 /* The format that was named, or the one of the input's kind whose suffix the output has. */
 static status choose_target(const char *in, const char *out, const char *named, target *to)
 {
     char list[512] = "";
     const kind preferred = kind_of_input(in);
+    if (preferred == KIND_DETECTOR) return choose_detector(in, out, named, to);
     for (int i = 0; i < N_KINDS; i++) {
         const kind k = (kind)(((int)preferred + i) % N_KINDS);
         const char *name, *suffix;
