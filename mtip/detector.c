@@ -9,9 +9,10 @@ status detector_allocate(const int64_t shape[3], detector **created)
     *created = NULL;
     int64_t n_pixels = 1;
     for (int d = 0; d < 3; d++) {
-        if (shape[d] < 1 || shape[d] > INT32_MAX / n_pixels)
-            FAIL(STATUS_INVALID, "a detector of %lld x %lld x %lld pixels", (long long)shape[0],
-                 (long long)shape[1], (long long)shape[2]);
+        if (shape[d] < 1 || shape[d] > DETECTOR_MAX_PIXELS / n_pixels)
+            FAIL(STATUS_INPUT, "a detector of %lld x %lld x %lld pixels; expected 1 to %d in all",
+                 (long long)shape[0], (long long)shape[1], (long long)shape[2],
+                 DETECTOR_MAX_PIXELS);
         n_pixels *= shape[d];
     }
     detector *det = calloc(1, sizeof *det);
@@ -41,6 +42,7 @@ void detector_destroy(detector *det)
     free(det->polarization);
     free(det->solid_angle);
     free(det->mask);
+    free(det->flags);
     free(det);
 }
 

@@ -31,10 +31,16 @@ typedef struct detector {
     double *polarization; /* [n_pixels] */
     double *solid_angle;  /* [n_pixels], sr */
     uint8_t *mask;        /* [n_pixels], 1 = use, 0 = behind the beam stop, bad, or no pixel */
+    float *flags; /* [n_pixels][3]: a value that is less than the first, more than the second
+                             or equal to the third (NAN: any will do) is of a pixel that is bad in
+                             this image; NULL: there are none */
 } detector;
 
+/* Four times the pixels of the largest detectors. A file that says it has more is not believed. */
+enum { DETECTOR_MAX_PIXELS = 1 << 26 };
+
 /* Arrays of this many pixels with s = 0, both factors and the mask 1. STATUS_RESOURCE without
-   memory, STATUS_INVALID for a shape that no detector has. */
+   memory, STATUS_INPUT for a shape that no detector has. */
 status detector_allocate(const int64_t shape[3], detector **created);
 /* Accepts NULL. */
 void detector_destroy(detector *det);

@@ -185,16 +185,26 @@ static status set_mask(const parser *p, const char *key, const char *value, crys
 /* Keys that say nothing of where pixels are and which are good. */
 static bool is_ignored(const char *key)
 {
-    static const char *const keys[] = {
-        "badrow_direction",   "flag_lessthan",  "flag_morethan",
-        "flag_equal",         "max_adu",        "peak_sep",
-        "integr_radius",      "peak_list",      "peak_list_type",
-        "bandwidth",          "rail_direction", "clen_for_centering",
-        "peak_info_location", "saturation_map", "saturation_map_file"};
+    static const char *const keys[] = {"badrow_direction",  "max_adu",        "peak_sep",
+                                       "integr_radius",     "peak_list",      "peak_list_type",
+                                       "bandwidth",         "rail_direction", "clen_for_centering",
+                                       "peak_info_location"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0) return true;
     return strncmp(key, "group", 5) == 0 || strncmp(key, "rigid_group", 11) == 0 ||
            strncmp(key, "dim_structure", 13) == 0;
+}
+
+/* Values that make a pixel bad in an image. */
+static status set_flag(const parser *p, const char *key, const char *value, crystfel_panel *to)
+{
+    const char *which = key + strlen("flag_");
+    double *limit = strcmp(which, "lessthan") == 0   ? &to->less
+                    : strcmp(which, "morethan") == 0 ? &to->more
+                    : strcmp(which, "equal") == 0    ? &to->equal
+                                                     : NULL;
+    if (!limit) FAIL_HERE(p, "'%.40s' is not known", key);
+    return real_of(p, value, limit);
 }
 
 static status set_range(const parser *p, const char *key, const char *value, crystfel_panel *to)
@@ -225,9 +235,14 @@ static status set_of_panel(const parser *p, const char *key, const char *value, 
     if (strncmp(key, "dim", 3) == 0 && isdigit((unsigned char)key[3]))
         return set_dim(p, key, value, to);
     if (strncmp(key, "mask", 4) == 0) return set_mask(p, key, value, to);
+    if (strncmp(key, "flag_", 5) == 0) return set_flag(p, key, value, to);
     if (strcmp(key, "no_index") == 0) {
         TRY(real_of(p, value, &number));
         to->no_index = number != 0;
+        return STATUS_OK;
+    }
+    if (strcmp(key, "saturation_map") == 0 || strcmp(key, "saturation_map_file") == 0) {
+        p->geom->has_saturation_map = true;
         return STATUS_OK;
     }
     if (is_ignored(key)) return STATUS_OK;
@@ -351,7 +366,7 @@ static void set_defaults(crystfel *g)
     crystfel_panel *d = &g->defaults;
     d->min_fs = d->max_fs = d->min_ss = d->max_ss = -1;
     d->corner[0] = d->corner[1] = d->res = d->clen.number = NAN;
-    d->adu_per_photon = d->adu_per_ev = NAN;
+    d->adu_per_photon = d->adu_per_ev = d->less = d->more = d->equal = NAN;
     d->fs[0] = d->ss[1] = 1;
     for (int i = 0; i < CRYSTFEL_DIMS; i++)
         d->dims[i] = CRYSTFEL_DIM_NONE;

@@ -43,6 +43,7 @@ typedef struct crystfel_panel {
     int dims[CRYSTFEL_DIMS]; /* crystfel_dim */
     crystfel_mask masks[CRYSTFEL_MASKS];
     double adu_per_photon, adu_per_ev; /* NAN: not given */
+    double less, more, equal;          /* flag_lessthan, ..; NAN: not given */
 } crystfel_panel;
 
 /* Pixels whose place lies within both ranges: x and y in pixels of the laboratory, or fs and ss. */
@@ -61,6 +62,7 @@ typedef struct crystfel {
     int64_t n_panels, panel_capacity;
     crystfel_panel *panels;
     crystfel_panel defaults; /* of the next panel */
+    bool has_saturation_map;
     int64_t n_bad, bad_capacity;
     crystfel_bad *bad;
 } crystfel;

@@ -8,7 +8,7 @@
 
 #include "dataset_format.h"
 
-enum { MAX_PIXELS = 1 << 28, PIECE_BYTES = 32 << 20, N_FORMATS = CONFIG_FORMAT_LIST + 1 };
+enum { PIECE_BYTES = 32 << 20, N_FORMATS = CONFIG_FORMAT_LIST + 1 };
 
 /* By the constants of data.format; the order of the list is that in which contents are looked at. */
 static const dataset_format *const formats[N_FORMATS] = {
@@ -87,35 +87,6 @@ status dataset_locate(dataset *ds, const dataset_settings *set, const geometry_i
     TRY(detector_allocate(images->shape, &ds->det));
     free(ds->det->s);
     ds->det->s = NULL;
-    return STATUS_OK;
-}
-
-status dataset_image_shape(dataset *ds, const h5_reader *file, const char *name, bool has_single,
-                           int64_t shape[3])
-{
-    h5_shape found;
-    char text[128];
-    TRY(h5_get_shape(file, name, &found));
-    h5_describe(&found, text, sizeof text);
-    const bool is_single = found.rank == 2 && has_single;
-    if (found.rank != 3 && found.rank != 4 && !is_single)
-        FAIL(STATUS_INPUT,
-             "%s: dataset '%s' is %s; expected images (N, panels, rows, columns) or (N, rows, "
-             "columns)",
-             ds->path, name, text);
-    ds->n_images = is_single ? 1 : found.dims[0];
-    shape[0] = found.rank == 4 ? found.dims[1] : 1;
-    shape[1] = found.dims[found.rank - 2];
-    shape[2] = found.dims[found.rank - 1];
-    int64_t n_pixels = 1;
-    for (int d = 0; d < 3; d++) {
-        if (shape[d] < 1 || shape[d] > MAX_PIXELS / n_pixels)
-            FAIL(STATUS_INPUT, "%s: dataset '%s' is %s; expected images of 1 to %d pixels",
-                 ds->path, name, text, MAX_PIXELS);
-        n_pixels *= shape[d];
-    }
-    if (ds->n_images < 1)
-        FAIL(STATUS_INPUT, "%s: dataset '%s' is %s: no images", ds->path, name, text);
     return STATUS_OK;
 }
 
@@ -242,6 +213,8 @@ static status open_all(dataset *ds, const dataset_settings *set)
     TRY(choose_format(ds, set->format));
     TRY(ds->format->open(ds, set));
     memcpy(ds->stored_shape, ds->det->shape, sizeof ds->stored_shape);
+    ds->flags = ds->det->flags;
+    ds->det->flags = NULL;
     ds->clip = set->clip;
     ds->bin = set->bin > 0 ? set->bin : 1;
     ds->units_per_photon = set->units_per_photon > 0 ? set->units_per_photon : 1;
@@ -270,6 +243,7 @@ void dataset_close(dataset *ds)
     if (!ds) return;
     if (ds->format) ds->format->close(ds);
     detector_destroy(ds->det);
+    free(ds->flags);
     free(ds->correction);
     free(ds->path);
     free(ds);
@@ -287,6 +261,18 @@ static status check_range(const dataset *ds, int64_t first, int64_t count)
     if (first < 0 || count < 0 || first > ds->n_images - count)
         FAIL(STATUS_INPUT, "%s: images %lld to %lld of a file that holds %lld", ds->path,
              (long long)first, (long long)(first + count - 1), (long long)ds->n_images);
+    return STATUS_OK;
+}
+
+/* Images as they are stored, bad pixels NAN. */
+static status read_stored(const dataset *ds, int64_t first, int64_t count, float *images)
+{
+    const int64_t *shape = ds->stored_shape, n = shape[0] * shape[1] * shape[2];
+    TRY(ds->format->read(ds, first, count, images));
+    for (int64_t i = 0; ds->flags && i < count * n; i++) {
+        const float *flags = ds->flags + 3 * (i % n);
+        if (images[i] < flags[0] || images[i] > flags[1] || images[i] == flags[2]) images[i] = NAN;
+    }
     return STATUS_OK;
 }
 
@@ -314,7 +300,7 @@ static status read_binned(const dataset *ds, int64_t first, int64_t count, float
     status result = STATUS_OK;
     for (int64_t done = 0; done < count && result == STATUS_OK; done += most) {
         if (most > count - done) most = count - done;
-        result = ds->format->read(ds, first + done, most, stored);
+        result = read_stored(ds, first + done, most, stored);
         for (int64_t i = 0; i < most && result == STATUS_OK; i++)
             bin_image(ds, stored + i * n, images + (done + i) * ds->n_pixels);
     }
@@ -327,8 +313,7 @@ status dataset_read(const dataset *ds, int64_t first, int64_t count, float *imag
     TRY(check_range(ds, first, count));
     if (count == 0) return STATUS_OK;
     const bool is_stored = ds->clip == 0 && ds->bin == 1;
-    TRY(is_stored ? ds->format->read(ds, first, count, images)
-                  : read_binned(ds, first, count, images));
+    TRY(is_stored ? read_stored(ds, first, count, images) : read_binned(ds, first, count, images));
     if (ds->units_per_photon == 1) return STATUS_OK;
     for (int64_t i = 0; i < count * ds->n_pixels; i++)
         images[i] = (float)((double)images[i] / ds->units_per_photon);
@@ -337,7 +322,8 @@ status dataset_read(const dataset *ds, int64_t first, int64_t count, float *imag
 
 bool dataset_is_sparse(const dataset *ds)
 {
-    return ds->is_sparse && ds->clip == 0 && ds->bin == 1 && ds->units_per_photon == 1;
+    return ds->is_sparse && ds->clip == 0 && ds->bin == 1 && ds->units_per_photon == 1 &&
+           !ds->flags;
 }
 
 status dataset_read_photons(const dataset *ds, int64_t first, int64_t count, photon_lists *read)

@@ -52,6 +52,7 @@ typedef struct dataset {
     bool is_sparse;     /* images are lists of photons in the file */
     double units_per_photon;
     int64_t clip, bin;
+    float *flags; /* of pixels as stored, as in detector.h: what they flag is NAN when it is read */
     int64_t stored_shape[3]; /* of images in the file, before they are binned */
     void *source;            /* the format's own */
 } dataset;

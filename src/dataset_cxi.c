@@ -16,12 +16,10 @@ enum { BAD_BITS = 0x2FF };
 static const double joules_per_ev = 1.602176634e-19;
 static const char detector_path[] = "/entry_1/instrument_1/detector_1";
 
-typedef struct cxi_source {
-    h5_reader *file;
-    char images[256];
-    bool is_single; /* one image, without an axis of images */
-    int64_t n_rows; /* of the dataset's first axis */
-} cxi_source;
+static const h5_reader *file_of(const dataset *ds)
+{
+    return ((const hdf5_images *)ds->source)->file;
+}
 
 static bool cxi_recognize(const char *path)
 {
@@ -34,18 +32,15 @@ static bool cxi_recognize(const char *path)
 
 static status read_shape(dataset *ds, int64_t image[3])
 {
-    cxi_source *source = ds->source;
+    hdf5_images *source = ds->source;
     h5_shape shape;
     char axes[256] = "";
-    TRY(h5_get_shape(source->file, source->images, &shape));
-    if (h5_has_attribute(source->file, source->images, "axes"))
-        TRY(h5_read_text(source->file, source->images, "axes", axes, sizeof axes));
-    const bool is_modules = shape.rank == 3 && strncmp(axes, "module", strlen("module")) == 0;
-    source->is_single = shape.rank == 2 || is_modules;
-    source->n_rows = shape.rank > 0 ? shape.dims[0] : 0;
-    TRY(dataset_image_shape(ds, source->file, source->images, true, image));
-    if (!is_modules) return STATUS_OK;
-    image[0] = ds->n_images;
+    TRY(h5_get_shape(source->file, source->name, &shape));
+    TRY(dataset_hdf5_shape(ds, true, image));
+    if (h5_has_attribute(source->file, source->name, "axes"))
+        TRY(h5_read_text(source->file, source->name, "axes", axes, sizeof axes));
+    if (shape.rank != 3 || strncmp(axes, "module", strlen("module")) != 0) return STATUS_OK;
+    image[0] = source->rows = ds->n_images; /* one image, without an axis of images */
     ds->n_images = 1;
     return STATUS_OK;
 }
@@ -54,18 +49,10 @@ static status apply_masks(dataset *ds)
 {
     static const char *const names[] = {"/entry_1/instrument_1/detector_1/mask",
                                         "/entry_1/data_1/mask"};
-    const cxi_source *source = ds->source;
     for (int i = 0; i < 2; i++)
-        if (h5_has(source->file, names[i]))
-            TRY(h5_apply_mask(source->file, names[i], ds->det->shape, 0, BAD_BITS, ds->det->mask));
+        if (h5_has(file_of(ds), names[i]))
+            TRY(h5_apply_mask(file_of(ds), names[i], ds->det->shape, 0, BAD_BITS, ds->det->mask));
     return STATUS_OK;
-}
-
-static status cxi_read(const dataset *ds, int64_t first, int64_t count, float *images)
-{
-    const cxi_source *source = ds->source;
-    return h5_read_rows(source->file, source->images, H5_SINGLE, source->is_single ? 0 : first,
-                        source->is_single ? source->n_rows : count, images);
 }
 
 /* ---- the detector ---- */
@@ -73,13 +60,12 @@ static status cxi_read(const dataset *ds, int64_t first, int64_t count, float *i
 /* The mean of a dataset's numbers; *value stays where there is none. */
 static status read_mean(const dataset *ds, const char *folder, const char *name, double *value)
 {
-    const cxi_source *source = ds->source;
     char path[128];
     double *list = NULL, sum = 0, least = INFINITY, most = -INFINITY;
     int64_t n = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (!h5_has(source->file, path)) return STATUS_OK;
-    TRY(h5_read_list(source->file, path, &list, &n));
+    if (!h5_has(file_of(ds), path)) return STATUS_OK;
+    TRY(h5_read_list(file_of(ds), path, &list, &n));
     for (int64_t i = 0; i < n; i++) {
         sum += list[i];
         least = fmin(least, list[i]);
@@ -98,7 +84,6 @@ static status read_mean(const dataset *ds, const char *folder, const char *name,
 
 static status read_wavelength(const dataset *ds, const geometry_settings *set, double *wavelength)
 {
-    const cxi_source *source = ds->source;
     static const char name[] = "/entry_1/instrument_1/source_1/energy";
     char units[32] = "J";
     double energy = 0;
@@ -106,8 +91,8 @@ static status read_wavelength(const dataset *ds, const geometry_settings *set, d
     if (set->wavelength > 0) return STATUS_OK;
     TRY(read_mean(ds, "/entry_1/instrument_1/source_1", "energy", &energy));
     if (!(energy > 0)) return STATUS_OK;
-    if (h5_has_attribute(source->file, name, "units"))
-        TRY(h5_read_text(source->file, name, "units", units, sizeof units));
+    if (h5_has_attribute(file_of(ds), name, "units"))
+        TRY(h5_read_text(file_of(ds), name, "units", units, sizeof units));
     const double ev = strcmp(units, "eV") == 0 ? energy : energy / joules_per_ev;
     if (!(ev > 10 && ev < 1e6))
         FAIL(STATUS_INPUT,
@@ -122,12 +107,11 @@ static status read_wavelength(const dataset *ds, const geometry_settings *set, d
 static status read_vectors(const dataset *ds, const char *name, int64_t n_modules, int64_t size,
                            double *values)
 {
-    const cxi_source *source = ds->source;
     char path[128];
     double *list = NULL;
     int64_t n = 0;
     snprintf(path, sizeof path, "%s/%s", detector_path, name);
-    TRY(h5_read_list(source->file, path, &list, &n));
+    TRY(h5_read_list(file_of(ds), path, &list, &n));
     const bool fits = n == size || n == n_modules * size;
     for (int64_t i = 0; i < n_modules * size && fits; i++)
         values[i] = list[i % n];
@@ -143,9 +127,8 @@ static status read_vectors(const dataset *ds, const char *name, int64_t n_module
 static bool has(const dataset *ds, const char *name)
 {
     char path[128];
-    const cxi_source *source = ds->source;
     snprintf(path, sizeof path, "%s/%s", detector_path, name);
-    return h5_has(source->file, path);
+    return h5_has(file_of(ds), path);
 }
 
 /* What the file and the settings say, or 0. */
@@ -232,8 +215,7 @@ static status build_detector(dataset *ds, const geometry_settings *set, const cx
 
 static status find_detector(dataset *ds, const dataset_settings *set, const int64_t image[3])
 {
-    const cxi_source *source = ds->source;
-    const geometry_images images = {ds->path, {image[0], image[1], image[2]}, source->file};
+    const geometry_images images = {ds->path, {image[0], image[1], image[2]}, file_of(ds)};
     const geometry_settings *g = &set->geometry;
     cxi_sizes sizes;
     if (g->file && *g->file) return dataset_locate(ds, set, &images);
@@ -252,30 +234,20 @@ static status find_detector(dataset *ds, const dataset_settings *set, const int6
 
 static status cxi_open(dataset *ds, const dataset_settings *set)
 {
-    cxi_source *source = ds->source = calloc(1, sizeof *source);
     int64_t image[3];
-    if (!source) FAIL(STATUS_RESOURCE, "%s: no memory to read it", ds->path);
-    TRY(h5_open(ds->path, &source->file));
-    const char *usual = h5_has(source->file, "/entry_1/data_1/data")
+    const char *usual = h5_file_has(ds->path, "/entry_1/data_1/data")
                             ? "/entry_1/data_1/data"
                             : "/entry_1/instrument_1/detector_1/data";
-    TRY(h5_full_name(set->images, usual, source->images, sizeof source->images));
+    TRY(dataset_hdf5_open(ds, set->images, usual));
     TRY(read_shape(ds, image));
     TRY(find_detector(ds, set, image));
     return apply_masks(ds);
-}
-
-static void cxi_close(dataset *ds)
-{
-    cxi_source *source = ds->source;
-    if (source) h5_close(source->file);
-    free(source);
 }
 
 const dataset_format dataset_cxi = {
     .name = "cxi",
     .recognize = cxi_recognize,
     .open = cxi_open,
-    .close = cxi_close,
-    .read = cxi_read,
+    .close = dataset_hdf5_close,
+    .read = dataset_hdf5_read,
 };

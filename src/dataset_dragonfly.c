@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PIXELS = 1 << 28 };
-
 static const char *const names[3] = {"/place_ones", "/place_multi", "/count_multi"};
 
 static bool dragonfly_recognize(const char *path)
@@ -21,9 +19,9 @@ static status dragonfly_open(dataset *ds, const dataset_settings *set)
     TRY(h5_open(ds->path, &file));
     ds->source = file;
     TRY(h5_read_value(file, "/num_pix", &num_pix));
-    if (!(num_pix >= 1 && num_pix <= MAX_PIXELS))
+    if (!(num_pix >= 1 && num_pix <= DETECTOR_MAX_PIXELS))
         FAIL(STATUS_INPUT, "%s: dataset '/num_pix' is %g; expected 1 to %d", ds->path, num_pix,
-             MAX_PIXELS);
+             DETECTOR_MAX_PIXELS);
     TRY(h5_count_lists(file, names[0], &ds->n_images));
     for (int i = 1; i < 3; i++) {
         int64_t n;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { HEADER_BYTES = 1024, MAX_PIXELS = 1 << 28, TYPE_SPARSE = 0, TYPE_INT = 1, TYPE_DOUBLE = 2 };
+enum { HEADER_BYTES = 1024, TYPE_SPARSE = 0, TYPE_INT = 1, TYPE_DOUBLE = 2 };
 
 typedef struct emc_source {
     FILE *file;
@@ -65,11 +65,11 @@ static status read_header(const char *path, emc_source *e)
     e->num_data = head[0];
     e->num_pix = head[1];
     e->type = head[2];
-    if (head[0] < 1 || head[1] < 1 || head[1] > MAX_PIXELS || head[2] < 0 || head[2] > 2)
+    if (head[0] < 1 || head[1] < 1 || head[1] > DETECTOR_MAX_PIXELS || head[2] < 0 || head[2] > 2)
         FAIL(STATUS_INPUT,
              "%s: %d images of %d pixels in an .emc file of type %d; expected 1 or more of both "
              "(pixels up to %d), and type 0, 1 or 2",
-             path, head[0], head[1], head[2], MAX_PIXELS);
+             path, head[0], head[1], head[2], DETECTOR_MAX_PIXELS);
     return STATUS_OK;
 }
 

@@ -42,10 +42,22 @@ status photon_lists_allocate(const char *path, int64_t count, int64_t n, photon_
    first image, for the message. */
 status photon_lists_check(const char *path, int64_t first, int64_t n_pixels, const photon_lists *p);
 
-/* Shape (N, panels, rows, columns), (N, rows, columns) or, if has_single, (rows, columns) of a
-   dataset to the number and the shape of images. */
-status dataset_image_shape(dataset *ds, const h5_reader *file, const char *name, bool has_single,
-                           int64_t shape[3]);
+/* ds->source of formats whose images are a dataset in HDF5: the file, open while ds is, and the
+   dataset's name. */
+typedef struct hdf5_images {
+    h5_reader *file;
+    char name[256];
+    int64_t rows; /* of the dataset's first axis that an image takes */
+} hdf5_images;
+
+/* The file with its images at `name`, or at `usual` where that is NULL or empty. */
+status dataset_hdf5_open(dataset *ds, const char *name, const char *usual);
+/* As dataset_format has them. */
+void dataset_hdf5_close(dataset *ds);
+status dataset_hdf5_read(const dataset *ds, int64_t first, int64_t count, float *images);
+/* Shape (N, panels, rows, columns), (N, rows, columns) or, if has_single, (rows, columns) of the
+   dataset to n_images, rows and the shape of an image. */
+status dataset_hdf5_shape(dataset *ds, bool has_single, int64_t shape[3]);
 
 /* The atoms of /truth in a file of our own. */
 status dataset_atoms_read(const h5_reader *file, dataset_atoms *truth);

@@ -4,17 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file, open while the dataset is. */
-typedef struct spinifel_source {
-    h5_reader *file;
-    char images[256];
-} spinifel_source;
-
 static const char positions_name[] = "/pixel_position_reciprocal";
 
 static const h5_reader *file_of(const dataset *ds)
 {
-    return ((const spinifel_source *)ds->source)->file;
+    return ((const hdf5_images *)ds->source)->file;
 }
 
 /* Whether dims [rank] are the detector's, with or without its axis of panels if that is one. */
@@ -184,36 +178,20 @@ static status read_detector(dataset *ds)
 
 static status spinifel_open(dataset *ds, const dataset_settings *set)
 {
-    spinifel_source *source = ds->source = calloc(1, sizeof *source);
-    if (!source) FAIL(STATUS_RESOURCE, "%s: no memory to read it", ds->path);
-    TRY(h5_open(ds->path, &source->file));
-    TRY(h5_full_name(set->images, "intensities", source->images, sizeof source->images));
     int64_t image[3];
-    TRY(dataset_image_shape(ds, source->file, source->images, false, image));
+    TRY(dataset_hdf5_open(ds, set->images, "intensities"));
+    TRY(dataset_hdf5_shape(ds, false, image));
     if (set->geometry.file && *set->geometry.file) {
-        const geometry_images images = {ds->path, {image[0], image[1], image[2]}, source->file};
+        const geometry_images images = {ds->path, {image[0], image[1], image[2]}, file_of(ds)};
         TRY(dataset_locate(ds, set, &images));
     } else {
         TRY(detector_allocate(image, &ds->det));
         TRY(read_detector(ds));
     }
     h5_shape shape;
-    ds->has_truth = h5_has(source->file, "/orientations");
-    ds->has_atoms = h5_has(source->file, "/truth/atomic_numbers");
+    ds->has_truth = h5_has(file_of(ds), "/orientations");
+    ds->has_atoms = h5_has(file_of(ds), "/truth/atomic_numbers");
     return ds->has_truth ? orientation_shape(ds, &shape) : STATUS_OK;
-}
-
-static void spinifel_close(dataset *ds)
-{
-    spinifel_source *source = ds->source;
-    if (source) h5_close(source->file);
-    free(source);
-}
-
-static status spinifel_read(const dataset *ds, int64_t first, int64_t count, float *images)
-{
-    const spinifel_source *source = ds->source;
-    return h5_read_rows(source->file, source->images, H5_SINGLE, first, count, images);
 }
 
 static status read_fluences(const dataset *ds, int64_t first, int64_t count, double *fluences)
@@ -266,8 +244,8 @@ const dataset_format dataset_spinifel = {
     .name = "spinifel",
     .recognize = spinifel_recognize,
     .open = spinifel_open,
-    .close = spinifel_close,
-    .read = spinifel_read,
+    .close = dataset_hdf5_close,
+    .read = dataset_hdf5_read,
     .read_truth = spinifel_read_truth,
     .read_atoms = spinifel_read_atoms,
 };

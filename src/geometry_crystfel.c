@@ -222,6 +222,35 @@ static void mask_regions(const crystfel *geom, const crystfel_panel *p, const pa
     }
 }
 
+static bool has_flags(const crystfel_panel *p)
+{
+    return !isnan(p->less) || !isnan(p->more) || !isnan(p->equal);
+}
+
+static status set_flags(const crystfel *geom, const panel *placed, detector *det)
+{
+    bool any = false;
+    for (int64_t i = 0; i < geom->n_panels; i++)
+        any = any || has_flags(&geom->panels[i]);
+    if (!any) return STATUS_OK;
+    det->flags = malloc((size_t)(3 * det->n_pixels) * sizeof *det->flags);
+    if (!det->flags) FAIL(STATUS_RESOURCE, "no memory for flags of pixels");
+    for (int64_t i = 0; i < 3 * det->n_pixels; i++)
+        det->flags[i] = NAN;
+    for (int64_t i = 0; i < geom->n_panels; i++) {
+        const crystfel_panel *p = &geom->panels[i];
+        const panel *at = &placed[i];
+        for (int64_t k = 0; k < at->n_ss * at->n_fs; k++) {
+            float *flags = det->flags + 3 * (at->at + k / at->n_fs * at->stride_ss +
+                                             k % at->n_fs * at->stride_fs);
+            flags[0] = (float)p->less;
+            flags[1] = (float)p->more;
+            flags[2] = (float)p->equal;
+        }
+    }
+    return STATUS_OK;
+}
+
 /* Masks of the first panel are those of all: they cover the whole image. */
 static status mask_by_bits(const geometry_settings *set, const geometry_images *images,
                            const crystfel_mask *rule, detector *det)
@@ -255,9 +284,11 @@ static status check_alike(const geometry_settings *set, const crystfel *geom)
     return STATUS_OK;
 }
 
-static void warn_of_units(const geometry_settings *set, const crystfel *geom)
+static void warn(const geometry_settings *set, const crystfel *geom)
 {
     const crystfel_panel *p = &geom->panels[0];
+    if (geom->has_saturation_map)
+        log_info("%s: its saturation_map is not used; flag_morethan is", set->file);
     if ((p->adu_per_photon > 0 && p->adu_per_photon != 1) || p->adu_per_ev > 0)
         log_info(
             "%s gives detector units (adu_per_photon, adu_per_eV); if the images have them, set "
@@ -296,7 +327,8 @@ static status apply(const geometry_settings *set, const geometry_images *images,
         mask_regions(geom, &geom->panels[i], &placed[i], (*det)->mask);
     for (int m = 0; m < CRYSTFEL_MASKS && images; m++)
         TRY_OR(done, mask_by_bits(set, images, &geom->panels[0].masks[m], *det));
-    if (images) warn_of_units(set, geom);
+    TRY_OR(done, status_prefix(set_flags(geom, placed, *det), "%s", set->file));
+    if (images) warn(set, geom);
 done:
     free(placed);
     return result;

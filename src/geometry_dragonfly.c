@@ -11,8 +11,6 @@
 
 #include "text_file.h"
 
-enum { MAX_PIXELS = 1 << 28 };
-
 /* -2 q_z R = |q|^2 on the sphere. */
 static double fitted_radius(const detector *det)
 {
@@ -68,9 +66,9 @@ static status allocate(const geometry_settings *set, const geometry_images *imag
 {
     const int64_t own[3] = {1, 1, n_pixels};
     int64_t shape[3];
-    if (n_pixels < 1 || n_pixels > MAX_PIXELS)
+    if (n_pixels < 1 || n_pixels > DETECTOR_MAX_PIXELS)
         FAIL(STATUS_INPUT, "%s: %lld pixels; expected 1 to %d", set->file, (long long)n_pixels,
-             MAX_PIXELS);
+             DETECTOR_MAX_PIXELS);
     TRY(geometry_shape(set, images, own, shape));
     return detector_allocate(shape, det);
 }
@@ -88,7 +86,7 @@ static status read_pixels(const h5_reader *file, const char *name, h5_type type,
 {
     h5_shape shape;
     TRY(h5_get_shape(file, name, &shape));
-    if (h5_count(&shape, MAX_PIXELS) != n_pixels) {
+    if (h5_count(&shape, DETECTOR_MAX_PIXELS) != n_pixels) {
         char text[128];
         h5_describe(&shape, text, sizeof text);
         FAIL(STATUS_INPUT, "%s: dataset '%s' is %s; expected %lld values", h5_path(file), name,
@@ -115,7 +113,7 @@ static status read_open(const geometry_settings *set, const h5_reader *file,
     h5_shape shape;
     double detd = 0, radius = 0;
     TRY(h5_get_shape(file, "/qx", &shape));
-    const int64_t n_pixels = h5_count(&shape, MAX_PIXELS);
+    const int64_t n_pixels = h5_count(&shape, DETECTOR_MAX_PIXELS);
     TRY(allocate(set, images, n_pixels, det));
     double *values = malloc((size_t)n_pixels * sizeof *values);
     if (!values) FAIL(STATUS_RESOURCE, "%s: no memory for its pixels", set->file);

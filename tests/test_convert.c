@@ -212,6 +212,23 @@ static void an_emc_file_is_written_as_dragonfly_does(void **state)
     fclose(b);
 }
 
+/* Before it takes memory for the pixels. */
+static void a_detector_of_too_many_pixels_is_refused(void **state)
+{
+    (void)state;
+    const char *path = case_scratch("large.emc");
+    const int32_t head[3] = {1, DETECTOR_MAX_PIXELS + 1, 0};
+    char bytes[1024 + 8] = {0};
+    dataset *ds;
+    memcpy(bytes, head, sizeof head);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+    assert_int_equal(fclose(file), 0);
+    const dataset_settings settings = {.path = path, .format = CONFIG_FORMAT_EMC, .anywhere = true};
+    assert_fails(dataset_open(&settings, &ds), STATUS_INPUT, "1 images of 67108865 pixels");
+}
+
 static void parts_of_photons_are_refused(void **state)
 {
     (void)state;
@@ -364,6 +381,7 @@ int main(void)
         cmocka_unit_test(our_own_format_keeps_the_truth),
         cmocka_unit_test(detectors_come_back_from_text),
         cmocka_unit_test(an_emc_file_is_written_as_dragonfly_does),
+        cmocka_unit_test(a_detector_of_too_many_pixels_is_refused),
         cmocka_unit_test(parts_of_photons_are_refused),
         cmocka_unit_test(maps_come_back_from_every_format),
         cmocka_unit_test(maps_of_any_order_of_axes_are_read),

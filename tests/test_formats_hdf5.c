@@ -189,6 +189,44 @@ static void a_geometry_takes_what_it_needs_from_the_images(void **state)
                  "no dataset '/run/nothing'; the file holds /run/clen");
 }
 
+/* Values that a panel flags make pixels bad where and when they occur, in bins of several too. */
+static void flagged_values_are_of_bad_pixels(void **state)
+{
+    (void)state;
+    const char *geom = text_file(
+        "f.geom",
+        "wavelength = 2 A\nclen = 0.1\nres = 1000\nsaturation_map = /none\n"
+        "dim0 = %\ndim2 = ss\ndim3 = fs\nmin_fs = 0\nmax_fs = 4\nmin_ss = 0\nmax_ss = 3\n"
+        "a/dim1 = 0\na/corner_x = 0\na/corner_y = 0\na/flag_morethan = 14\na/flag_lessthan = 2\n"
+        "b/dim1 = 1\nb/corner_x = -10\nb/corner_y = 0\nb/flag_equal = 5\n");
+    dataset *ds;
+    dataset_settings settings = {.path = write_modules("experiment_identifier:y:x", 1e-16),
+                                 .format = CONFIG_FORMAT_DENSE,
+                                 .images = CXI_DETECTOR "/data",
+                                 .geometry = {.file = geom}};
+    assert_ok(dataset_open(&settings, &ds));
+    float *images = all_images(ds);
+    for (int i = 0; i < CXI_IMAGES * CXI_PIXELS; i++) {
+        const bool first = i % CXI_PIXELS < CXI_PIXELS / 2;
+        const bool bad = first ? i % 17 > 14 || i % 17 < 2 : i % 17 == 5;
+        assert_int_equal(isnan(images[i]), bad);
+        if (!bad) assert_close((double)images[i], i % 17, 0);
+    }
+    dataset_close(ds);
+    settings.bin = 2;
+    assert_ok(dataset_open(&settings, &ds));
+    float *bins = all_images(ds);
+    for (int64_t i = 0; i < CXI_IMAGES * ds->n_pixels; i++) {
+        const int64_t image = i / ds->n_pixels, p = i % ds->n_pixels;
+        const int64_t at = image * CXI_PIXELS + p / 4 * 20 + p % 4 / 2 * 10 + p % 2 * 2;
+        const float sum = images[at] + images[at + 1] + images[at + 5] + images[at + 6];
+        assert_true(isnan(sum) ? isnan(bins[i]) : bins[i] == sum);
+    }
+    free(images);
+    free(bins);
+    dataset_close(ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +234,7 @@ int main(void)
         cmocka_unit_test(energies_that_are_no_joules_are_named),
         cmocka_unit_test(axes_and_booleans_of_other_programs_are_understood),
         cmocka_unit_test(a_geometry_takes_what_it_needs_from_the_images),
+        cmocka_unit_test(flagged_values_are_of_bad_pixels),
     };
     log_setup(LOG_ERROR, 0, 1);
     return case_run(tests);
