@@ -25,7 +25,7 @@ struct keeper {
     run_directory *directory; /* rank 0 */
     watchdog *dog;
     comm_watch watch;
-    bool may_stop;
+    bool may_stop; /* between keeper_enter and a meeting */
     double entered, deadline, longest;        /* of the work between two meetings */
     double saved_at, save_seconds;            /* rank 0 */
     double looked_at, reported_at;            /* rank 0 */
@@ -214,7 +214,7 @@ static status share_record(const keeper *k, run_record *record, reconstruction *
 status keeper_meet(keeper *k, status mine, run_record *record, reconstruction *made)
 {
     char why[STATUS_MESSAGE_SIZE / 2];
-    k->longest = fmax(k->longest, clock_seconds() - k->entered);
+    if (k->may_stop) k->longest = fmax(k->longest, clock_seconds() - k->entered);
     if (mine == STATUS_OK) mine = look_for_end(k);
     k->may_stop = false;
     const status all = comm_agree_all(k->world, mine);
