@@ -20,14 +20,16 @@ export OMP_NUM_THREADS=4
 # A daemon on each node, through which ranks share its GPUs.
 export CUDA_MPS_PIPE_DIRECTORY=/tmp/mtip-mps-$SLURM_JOB_ID
 export CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
-srun --overlap --mem=0 --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 \
-  sh -c "mkdir -p $CUDA_MPS_PIPE_DIRECTORY && exec nvidia-cuda-mps-control -f" &
+on_each_node() {
+  srun --overlap --mem=0 --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 sh -c "$1"
+}
+on_each_node "mkdir -p $CUDA_MPS_PIPE_DIRECTORY && exec nvidia-cuda-mps-control -f" &
 mps=$!
 sleep 5
 
 srun --mpi=pmix --cpus-per-task=4 --cpu-bind=cores "$mtip" reconstruct config/groel.yaml
 code=$?
-kill "$mps"
+on_each_node 'echo quit | nvidia-cuda-mps-control'
 wait "$mps"
 
 # Queues this job again, without the nodes that its log calls faulty.

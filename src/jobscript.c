@@ -69,9 +69,13 @@ static void write_slurm_mps(const job *j, FILE *out)
         "\n# A daemon on each node, through which ranks share its GPUs.\n"
         "export CUDA_MPS_PIPE_DIRECTORY=/tmp/mtip-mps-$SLURM_JOB_ID\n"
         "export CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY\n"
-        "srun --overlap --mem=0 --nodes=%d --ntasks=%d --ntasks-per-node=1 --cpus-per-task=1 \\\n"
-        "  sh -c \"mkdir -p $CUDA_MPS_PIPE_DIRECTORY && exec nvidia-cuda-mps-control -f\" &\n"
-        "mps=$!\nsleep 5\n",
+        "on_each_node() {\n"
+        "  srun --overlap --mem=0 --nodes=%d --ntasks=%d --ntasks-per-node=1 --cpus-per-task=1 "
+        "sh -c \"$1\"\n"
+        "}\n"
+        "on_each_node \"mkdir -p $CUDA_MPS_PIPE_DIRECTORY && exec nvidia-cuda-mps-control -f\" &\n"
+        "mps=$!\n"
+        "sleep 5\n",
         j->nodes, j->nodes);
 }
 
@@ -82,7 +86,7 @@ static void write_slurm_step(const job *j, FILE *out)
     fprintf(out, "--cpus-per-task=%d --cpu-bind=cores ", j->cores / j->ranks * j->machine->cpus);
     write_command(j, "SLURM_ARRAY_TASK_ID", out);
     fprintf(out, "\ncode=$?\n");
-    if (j->mps) fprintf(out, "kill \"$mps\"\nwait \"$mps\"\n");
+    if (j->mps) fprintf(out, "on_each_node 'echo quit | nvidia-cuda-mps-control'\nwait \"$mps\"\n");
 }
 
 /* Exit codes 85, and 5 and 8 where a node or a rank is at fault: docs/clusters.md. */
