@@ -1,9 +1,8 @@
 #include "commands.h"
 
+#include "about.h"
 #include "batch.h"
-#include "build_info.h"
 #include "checkpoint.h"
-#include "config_same.h"
 #include "core/clock.h"
 #include "devices.h"
 #include "forecast.h"
@@ -13,7 +12,6 @@
 #include "profile.h"
 #include "results.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -72,23 +70,19 @@ static status say_end(comm *world, const reconstruction *made, double seconds)
     return STATUS_OK;
 }
 
-/* What the log says of the program and the machine; the ranks' GPUs follow. */
-static void log_provenance(const config *cfg, const catalogue *k, comm *world, FILE *log)
+/* What reports and the log say of the program, the machine and the data. Collective. */
+static status say_about(const config *cfg, const catalogue *k, comm *world, device *dev,
+                        const run_directory *directory)
 {
-    uint64_t settings = 0;
-    char host[BATCH_NAME_SIZE];
-    batch_node(host);
-    if (!log || config_checksum(cfg, &settings) != STATUS_OK) return;
-    fprintf(log, "mtip %s, %s; %s, %s, %s; CUDA %s\n", BUILD_VERSION, BUILD_COMMIT, BUILD_COMPILER,
-            BUILD_TYPE, BUILD_FLAGS, BUILD_CUDA);
-    fprintf(log,
-            "%d ranks, rank 0 on %s with %ld cores; seed %lld; settings %016" PRIx64
-            ", data %016" PRIx64 "\n",
-            comm_size(world), host, sysconf(_SC_NPROCESSORS_ONLN), (long long)cfg->run.seed,
-            settings, k->checksum);
+    about_run about = {.cfg = cfg, .catalogue = k, .dev = dev, .ranks = comm_size(world)};
+    about.threads = omp_get_max_threads();
+    TRY(devices_count_users(world, dev, &about.n_gpus));
+    if (!directory) return comm_agree(world, STATUS_OK);
+    FILE *log = run_directory_log(directory);
     fputs("please cite: Donatelli, Sethian, Zwart, PNAS 114, 7222 (2017); Loh, Elser, Phys. Rev. E "
           "80, 026705 (2009); Shih et al., arXiv 2102.08463 (2021)\n",
           log);
+    return comm_agree(world, about_write(&about, log));
 }
 
 /* Seconds that the run has, on rank 0: the shorter of what the user and the batch system give. */
@@ -145,7 +139,7 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
     TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
-    if (directory) log_provenance(cfg, k, world, run_directory_log(directory));
+    TRY_OR(done, say_about(cfg, k, world, dev, directory));
     TRY_OR(done, keeper_create(cfg, world, k->checksum, directory, seconds, &keep));
     TRY_OR(done, reconstruct(cfg, dev, world, k, keep, &made));
     snprintf(sentence, SENTENCE_SIZE, "%s %s half-FSC(0.5) %s", cfg->run.directory,

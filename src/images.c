@@ -16,7 +16,7 @@
 enum { CHUNK = 256 };
 
 /* An image with this many times the photons of the median image is no image of the particle. */
-static const double too_bright = 1000;
+const double images_too_bright = 1000;
 
 /* -- reading -- */
 
@@ -110,22 +110,25 @@ static bool is_unwanted(const catalogue *k, int64_t image)
     return k->unwanted && k->unwanted[image];
 }
 
-/* Images first .. first+count-1 of the file, sorted into unwanted, usable, dark, bad and bright
-   ones. */
-static void sort_images(catalogue *k, int64_t first, int64_t count, const double *photons,
-                        double median)
+static image_fate fate_of(const catalogue *k, int64_t image, double photons, double median)
 {
-    for (int64_t i = 0; i < count; i++)
-        if (is_unwanted(k, first + i))
-            k->n_unwanted++;
-        else if (isnan(photons[i]))
-            k->n_bad++;
-        else if (!(photons[i] > 0))
-            k->n_dark++;
-        else if (photons[i] > too_bright * median)
-            k->n_bright++;
+    if (is_unwanted(k, image)) return IMAGE_UNWANTED;
+    if (isnan(photons)) return IMAGE_BAD;
+    if (!(photons > 0)) return IMAGE_DARK;
+    return photons > images_too_bright * median ? IMAGE_BRIGHT : IMAGE_USED;
+}
+
+static void sort_images(catalogue *k, const double *photons, double median)
+{
+    int64_t *const left_out[N_IMAGE_FATES] = {NULL, &k->n_unwanted, &k->n_bad, &k->n_dark,
+                                              &k->n_bright};
+    for (int64_t i = 0; i < k->n_seen; i++) {
+        k->fate[i] = (uint8_t)fate_of(k, k->first + i, photons[i], median);
+        if (k->fate[i] == IMAGE_USED)
+            k->usable[k->n_usable++] = k->first + i;
         else
-            k->usable[k->n_usable++] = first + i;
+            *left_out[k->fate[i]] += 1;
+    }
 }
 
 static status check_fractions(const config *cfg, const catalogue *k, const double *photons,
@@ -145,7 +148,7 @@ static status check_fractions(const config *cfg, const catalogue *k, const doubl
              "image, and %lld a NaN, infinite or negative pixel; more than data.max_bad_fraction = "
              "%g of them: mask the pixels (data.mask_file), choose other images, or raise it",
              cfg->data.file, (long long)k->n_dark, (long long)count, (long long)k->n_bright,
-             too_bright, (long long)k->n_bad, cfg->data.max_bad_fraction);
+             images_too_bright, (long long)k->n_bad, cfg->data.max_bad_fraction);
     if (k->n_usable < 2)
         FAIL(STATUS_INPUT,
              "%s: usable images: %lld of %lld from data.first = %lld on; the two halves need one "
@@ -200,13 +203,16 @@ static status choose_images(const config *cfg, comm *c, catalogue *k)
     const size_t n = (size_t)count;
     looks seen = {calloc(n, sizeof *seen.photons), calloc(n, sizeof *seen.pattern)};
     double *sorted = malloc(n * sizeof *sorted);
+    k->first = first;
+    k->n_seen = count;
     k->usable = calloc(n, sizeof *k->usable);
+    k->fate = calloc(n, sizeof *k->fate);
     status result = STATUS_OK;
-    if (!seen.photons || !seen.pattern || !sorted || !k->usable)
+    if (!seen.photons || !seen.pattern || !sorted || !k->usable || !k->fate)
         result = FAILED(STATUS_RESOURCE, "out of host memory for %lld images", (long long)count);
     TRY_OR(done, comm_agree(c, result));
     TRY_OR(done, look_at_all(k, c, first, count, &seen));
-    sort_images(k, first, count, seen.photons, median_photons(seen.photons, count, sorted));
+    sort_images(k, seen.photons, median_photons(seen.photons, count, sorted));
     TRY_OR(done, comm_agree(c, check_fractions(cfg, k, seen.photons, first, count)));
     TRY_OR(done, comm_agree(c, check_variety(k, seen.pattern, first)));
     k->checksum = checksum(k->s, (size_t)(3 * k->n_pixels) * sizeof *k->s);
@@ -280,6 +286,7 @@ void catalogue_destroy(catalogue *k)
     image_store_destroy(k->store);
     free(k->unwanted);
     free(k->usable);
+    free(k->fate);
     free(k->pixel);
     free(k->s);
     free(k->radius);

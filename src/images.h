@@ -12,23 +12,34 @@
 #include "dataset.h"
 #include "image_store.h"
 
+/* What becomes of an image. */
+typedef enum image_fate {
+    IMAGE_USED,
+    IMAGE_UNWANTED, /* on the blacklist */
+    IMAGE_BAD,      /* with a NaN, infinite or negative pixel */
+    IMAGE_DARK,     /* without photons */
+    IMAGE_BRIGHT,   /* with images_too_bright times the photons of the median one */
+    N_IMAGE_FATES
+} image_fate;
+
+extern const double images_too_bright;
+
 typedef struct catalogue {
     dataset *file;
     bool scatter;       /* rank 0 reads and sends */
     image_store *store; /* images that this rank has read; NULL: they are read again */
     int64_t n_usable;
-    int64_t *usable;    /* [n_usable] indices in the file */
-    uint8_t *unwanted;  /* [images of the file] 1 on the blacklist; NULL: there is none */
-    int64_t n_unwanted; /* images of it, left out */
-    int64_t n_dark;     /* images without photons, left out */
-    int64_t n_bad;      /* images with a NaN, infinite or negative pixel, left out */
-    int64_t n_bright;   /* images with 1000 times the photons of the median one, left out */
-    int64_t n_pixels;   /* used */
-    int64_t *pixel;     /* [n_pixels] index in the file's image */
-    double *s;          /* [n_pixels][3], 1/Angstrom */
-    double *radius;     /* [n_pixels] |s|, ascending */
-    double *correction; /* [n_pixels] detector factor, mean 1 */
-    uint64_t checksum;  /* of the photons of every image and the places of the pixels */
+    int64_t *usable;   /* [n_usable] indices in the file */
+    uint8_t *unwanted; /* [images of the file] 1 on the blacklist; NULL: there is none */
+    int64_t n_unwanted, n_bad, n_dark, n_bright; /* images left out */
+    int64_t first, n_seen;                       /* images looked at */
+    uint8_t *fate;                               /* [n_seen] an image_fate each */
+    int64_t n_pixels;                            /* used */
+    int64_t *pixel;                              /* [n_pixels] index in the file's image */
+    double *s;                                   /* [n_pixels][3], 1/Angstrom */
+    double *radius;                              /* [n_pixels] |s|, ascending */
+    double *correction;                          /* [n_pixels] detector factor, mean 1 */
+    uint64_t checksum; /* of the photons of every image and the places of the pixels */
 } catalogue;
 
 /* Opens cfg->data.file and looks at every image. Collective. */

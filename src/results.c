@@ -22,8 +22,8 @@ static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
 /* The results are written as NAME.new first and named together, so that a failure leaves those of
    an earlier run as they were, all of them. */
 static const char *const result_names[] = {
-    "config.resolved.yaml", "density.mrc",      "density_half1.mrc", "density_half2.mrc", "fsc.txt",
-    "history.txt",          "orientations.txt", "prtf.txt",          "result.h5",
+    "density.mrc", "density_half1.mrc", "density_half2.mrc", "fsc.txt",
+    "history.txt", "orientations.txt",  "prtf.txt",          "result.h5",
 };
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
 
@@ -49,19 +49,7 @@ static status write_map(const config *cfg, const char *name, const reconstructio
     return result;
 }
 
-/* -- settings and tables -- */
-
-static status write_config(const config *cfg)
-{
-    char path[PATH_SIZE];
-    atomic_file *file = NULL;
-    new_path_of(cfg, "config.resolved.yaml", path);
-    TRY(atomic_begin_stream(path, &file));
-    const status result = config_write(cfg, atomic_stream(file));
-    if (result == STATUS_OK) return atomic_commit(file);
-    atomic_abandon(file);
-    return status_prefix(result, "%s", path);
-}
+/* -- tables -- */
 
 static status write_fsc(const config *cfg, const reconstruction *made)
 {
@@ -201,6 +189,8 @@ static status write_curves(h5_writer *w, const reconstruction *made)
     TRY(h5_write(w, "/fsc/s", H5_DOUBLE, 1, &n, made->agreement->s, "1/A", "centre of the shell"));
     TRY(h5_write(w, "/fsc/value", H5_DOUBLE, 1, &n, made->agreement->value, NULL,
                  "Fourier shell correlation of the halves"));
+    TRY(h5_write_numbers(w, "/prtf", "agreement", H5_DOUBLE, 1, &made->average.agreement));
+    TRY(h5_write_numbers(w, "/prtf", "r_factor", H5_DOUBLE, 1, &made->final.r_factor));
     TRY(h5_write_numbers(w, "/prtf", "starts", H5_INT64, 1, &made->average.n_used));
     return h5_write(w, "/prtf/value", H5_DOUBLE, 1, &n, made->prtf, NULL,
                     "phase retrieval transfer function, in the shells of /fsc/s");
@@ -226,7 +216,6 @@ fail:
 
 static status write_all(const config *cfg, const reconstruction *made)
 {
-    TRY(write_config(cfg));
     TRY(write_map(cfg, "density.mrc", made, made->density, "mtip density"));
     TRY(write_map(cfg, "density_half1.mrc", made, made->half[0], "mtip density, first half"));
     TRY(write_map(cfg, "density_half2.mrc", made, made->half[1], "mtip density, second half"));

@@ -1,7 +1,6 @@
 /* results.h: what a run leaves in its directory (run_directory.h).
 
-     config.resolved.yaml  every setting of the run that made the results, with units
-     result.h5             everything below with units, and the history of the generations
+     result.h5             everything below with units, and the settings
      density.mrc           the density, voxel size set
      density_half1.mrc, density_half2.mrc   the two independent halves, in the frame of the density
      fsc.txt               Fourier shell correlation of the halves
@@ -13,7 +12,7 @@
 
 #include "reconstruct.h"
 
-/* Writes all of a reconstruction and its settings; on failure the files of an earlier one stay. One rank. */
+/* Writes all of a reconstruction; on failure the files of an earlier one stay. One rank. */
 status results_write(const config *cfg, const reconstruction *made);
 
 #endif
