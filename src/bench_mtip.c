@@ -168,14 +168,9 @@ static status write_csv(const bench *b)
 
 static status write_svg(const bench *b)
 {
-    double x[MAX_ROWS], y[N_STAGES + 2][MAX_ROWS];
-    svg_plot plot = {.title = b->options.weak ? "Weak scaling: fixed work per rank"
-                                              : "Strong scaling: one generation",
-                     .x_label = "ranks",
-                     .y_label = "seconds",
-                     .n = b->n_rows,
-                     .x = x,
-                     .n_lines = N_STAGES + 2};
+    enum { LINES = N_STAGES + 2 };
+    double x[MAX_ROWS], y[LINES][MAX_ROWS];
+    svg_line lines[LINES];
     for (int i = 0; i < b->n_rows; i++) {
         x[i] = b->rows[i].ranks;
         for (int s = 0; s < N_STAGES; s++)
@@ -183,11 +178,16 @@ static status write_svg(const bench *b)
         y[N_STAGES][i] = b->rows[i].total;
         y[N_STAGES + 1][i] = b->rows[i].setup;
     }
-    for (int l = 0; l < N_STAGES + 2; l++)
-        plot.lines[l] = (svg_line){l < N_STAGES    ? stage_name((stage)l)
-                                   : l == N_STAGES ? "all"
-                                                   : "setup",
-                                   y[l]};
+    for (int l = 0; l < LINES; l++) {
+        const char *name = l < N_STAGES ? stage_name((stage)l) : l == N_STAGES ? "all" : "setup";
+        lines[l] = (svg_line){name, b->n_rows, x, y[l], l, SVG_LINE_AND_DOTS};
+    }
+    const svg_plot plot = {.title = b->options.weak ? "Weak scaling: fixed work per rank"
+                                                    : "Strong scaling: one generation",
+                           .x = {.label = "ranks", .log = true, .each = true},
+                           .y = {.label = "seconds", .log = true},
+                           .n_lines = LINES,
+                           .lines = lines};
     return svg_plot_write(&plot, b->options.svg);
 }
 

@@ -344,3 +344,74 @@ status checkpoint_read(const config *cfg, uint64_t data, reconstruction *made, b
          "which keeps them in the old run's directory",
          cfg->run.directory);
 }
+
+/* -- looking -- */
+
+/* Any map in the file has the size of all. */
+static status find_size(const h5_reader *r, int64_t *size)
+{
+    char name[GROUP_SIZE];
+    h5_shape shape;
+    for (int i = 0; i < N_RUNS + 2; i++) {
+        if (i < N_RUNS)
+            part_name(i, STATE_DENSITY, name);
+        else
+            snprintf(name, sizeof name, "%s", best_names[i - N_RUNS]);
+        if (!h5_has(r, name)) continue;
+        TRY(h5_get_shape(r, name, &shape));
+        *size = shape.rank == 3 ? shape.dims[0] : 0;
+        if (*size >= 1 && *size <= 4096) return STATUS_OK;
+    }
+    FAIL(STATUS_INPUT, "%s: holds no map", h5_path(r));
+}
+
+static status look_into(const h5_reader *r, reconstruction **created)
+{
+    int64_t size = 0, attempts = 0;
+    status result = STATUS_OK;
+    TRY(find_size(r, &size));
+    TRY(h5_read_numbers(r, "/", "attempts", H5_INT64, 1, &attempts));
+    if (attempts < 0 || attempts > 1000)
+        FAIL(STATUS_INPUT, "%s: %lld attempts", h5_path(r), (long long)attempts);
+    reconstruction *made = calloc(1, sizeof *made);
+    if (!made) FAIL(STATUS_RESOURCE, "out of host memory");
+    made->size = size;
+    for (int h = 0; h < 2; h++)
+        made->half[h] = calloc((size_t)cube(size), sizeof *made->half[h]);
+    if (!made->half[0] || !made->half[1])
+        TRY_OR(fail, FAILED(STATUS_RESOURCE, "no memory for maps of %lld", (long long)size));
+    TRY_OR(fail, progress_create(size, attempts + 1, &made->progress));
+    TRY_OR(fail, read_contents(r, made));
+    *created = made;
+    return STATUS_OK;
+fail:
+    reconstruction_destroy(made);
+    return result;
+}
+
+static status look_at(const char *path, reconstruction **made)
+{
+    char about[SEAL_SIZE];
+    h5_reader *r = NULL;
+    TRY(seal_check(path, about));
+    TRY(check_version(path, about));
+    TRY(h5_open(path, &r));
+    const status result = look_into(r, made);
+    h5_close(r);
+    return result;
+}
+
+status checkpoint_look(const char *directory, reconstruction **made)
+{
+    const char *const names[] = {newest_name, previous_name};
+    char path[PATH_SIZE];
+    status result = STATUS_OK;
+    *made = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (!exists(directory, names[i])) continue;
+        path_of(directory, names[i], path);
+        result = look_at(path, made);
+        if (result != STATUS_INPUT) return result;
+    }
+    return result;
+}

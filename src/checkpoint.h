@@ -22,6 +22,11 @@ status checkpoint_write(const config *cfg, uint64_t data, const reconstruction *
    STATUS_OUTPUT if none is good.  One rank. */
 status checkpoint_read(const config *cfg, uint64_t data, reconstruction *made, bool *found);
 
+/* The newest that is good, for onlookers: whatever its settings, and nothing is renamed.  The caller
+   destroys *made, NULL if there is none at all. STATUS_INPUT if none is good, STATUS_CONFIG for those
+   of another version. */
+status checkpoint_look(const char *directory, reconstruction **made);
+
 /* Removes them: the results are there. One rank. */
 void checkpoint_remove(const config *cfg);
 

@@ -49,6 +49,12 @@ static const cli_option jobscript_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const cli_option report_options[] = {
+    {"--output", "FILE", "the page to write (default: report.html in RUN_DIR)"},
+    {"--follow", NULL, "write it again every 30 seconds until the run ends"},
+    {NULL, NULL, NULL},
+};
+
 static const cli_option convert_options[] = {
     {"--to", "FORMAT",
      "of images: spinifel (ours), emc, emc-int, emc-double, dragonfly, cxi; of a detector: detector"
@@ -87,6 +93,11 @@ const command commands[] = {
      .files = "reads the config and its data, writes --output or to standard output",
      .example = "mtip jobscript config/groel.yaml --system perlmutter -N 2",
      .options = jobscript_options, .run = command_jobscript},
+    {.name = "report", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
+     .meaning = "one HTML page on a run, done or not: convergence, resolution, maps, images",
+     .files = "reads RUN_DIR and its data.file, writes --output or RUN_DIR/report.html",
+     .example = "mtip report quickstart/run",
+     .options = report_options, .run = command_report},
     {.name = "check", .arguments = "CONFIG|DATA...", .min_arguments = 1, .max_arguments = -1,
      .meaning = "check settings against each other and the data, print what follows; run nothing",
      .files = "reads the config and its data, or images, detectors, structures, maps; writes none",

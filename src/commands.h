@@ -28,6 +28,8 @@ status command_info(const cli *c, comm *world);
 status command_jobscript(const cli *c, comm *world);
 /* Reconstructs the density; results go to run.directory (results.h). */
 status command_reconstruct(const cli *c, comm *world);
+/* Writes a page on a run, whatever its state (report_page.h). */
+status command_report(const cli *c, comm *world);
 /* Makes a data set of diffraction images with known truth (simulate.output). */
 status command_simulate(const cli *c, comm *world);
 

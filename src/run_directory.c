@@ -105,6 +105,24 @@ static bool is_forgotten(int fd, const owner *found, const owner *me)
     return fstat(fd, &about) == 0 && time(NULL) - about.st_mtime > forgotten_after;
 }
 
+bool run_directory_busy(const char *directory)
+{
+    char path[PATH_SIZE];
+    owner found = {.pid = 0};
+    const owner me = myself();
+    struct stat about;
+    snprintf(path, sizeof path, "%s/lock", directory);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return false;
+    bool busy = read_owner(fd, &found) && fstat(fd, &about) == 0;
+    if (busy && strcmp(found.host, me.host) == 0)
+        busy = kill((pid_t)found.pid, 0) == 0 || errno == EPERM;
+    else if (busy)
+        busy = time(NULL) - about.st_mtime <= forgotten_after;
+    close(fd);
+    return busy;
+}
+
 static status refuse(const config *cfg, const owner *found)
 {
     FAIL(STATUS_OUTPUT,

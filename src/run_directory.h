@@ -22,6 +22,9 @@ typedef struct run_directory run_directory;
 status run_directory_open(const config *cfg, bool fresh, run_directory **opened);
 FILE *run_directory_log(const run_directory *d);
 
+/* Whether a run works in a directory now, as far as its lock tells, which is only looked at. */
+bool run_directory_busy(const char *directory);
+
 /* The sentence of DONE, "" if the last run here has not come to its end: good for size bytes.
    STATUS_CONFIG if its settings were others. */
 status run_directory_done(const run_directory *d, char *sentence, size_t size);

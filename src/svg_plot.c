@@ -1,107 +1,278 @@
 #include "svg_plot.h"
 
-#include <errno.h>
+#include "io_atomic.h"
+#include "markup.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 720, HEIGHT = 480, LEFT = 80, RIGHT = 130, TOP = 40, BOTTOM = 60 };
+/* Units of the picture; letters are 11.5 high. */
+enum {
+    WIDTH = 380,
+    LEFT = 52,
+    RIGHT = 14,
+    PLOT_HEIGHT = 180,
+    TITLE = 20,
+    LEGEND = 16,
+    COLUMNS = 4
+};
+enum { MAX_MARKS = 64 };
 
-static const char *const colours[SVG_PLOT_MAX_LINES] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728",
-                                                        "#9467bd", "#8c564b", "#000000", "#7f7f7f"};
+const char *const svg_colours[SVG_COLOURS] = {"#0072b2", "#d55e00", "#007a5a", "#b3548c",
+                                              "#222222", "#3e95c9", "#b07d00", "#777777"};
 
-/* What is shown: x from x0 to x1, y from y0 to y1, powers of ten. */
+/* What is shown, and where. */
 typedef struct frame {
-    double x0, x1, y0, y1;
+    const svg_plot *plot;
+    svg_axis x, y; /* with both ends */
+    double top, bottom;
+    FILE *file;
 } frame;
 
-static frame frame_of(const svg_plot *p)
+/* -- what is shown -- */
+
+static bool fits(const svg_axis *a, double value)
 {
-    double low = INFINITY, high = 0;
+    return isfinite(value) && (!a->log || value > 0);
+}
+
+static void take_value(const svg_axis *a, double value, double *low, double *high)
+{
+    if (!fits(a, value)) return;
+    *low = fmin(*low, value);
+    *high = fmax(*high, value);
+}
+
+/* A width in 1, 2, 5, 10, .. that gives about `wanted` of them. */
+static double nice_step(double width, double wanted)
+{
+    const double power = pow(10, floor(log10(width / wanted))), rest = width / wanted / power;
+    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+/* The next of .., 1, 2, 5, 10, 20, .. that is not above the value, or not below it. */
+static double log_mark(double value, bool up)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    const double power = pow(10, floor(log10(value) + 1e-9));
+    int i = 0;
+    while (i < 3 && (up ? steps[i] * power < value * (1 - 1e-9)
+                        : steps[i + 1] * power <= value * (1 + 1e-9)))
+        i++;
+    return steps[i] * power;
+}
+
+static void round_ends(svg_axis *a)
+{
+    if (a->log && a->each) {
+        a->low /= 1.1;
+        a->high *= 1.1;
+    } else if (a->log) {
+        a->low = log_mark(a->low, false);
+        a->high = log_mark(a->high, true);
+        if (a->high == a->low) a->high = log_mark(1.01 * a->high, true);
+    } else {
+        if (a->high == a->low) a->high += a->high == 0 ? 1 : fabs(a->high) / 10;
+        const double step = nice_step(a->high - a->low, 5);
+        a->low = step * floor(a->low / step + 1e-9);
+        a->high = step * ceil(a->high / step - 1e-9);
+    }
+}
+
+/* The axis with the ends that were asked for, or those of the data. */
+static svg_axis ends_of(const svg_plot *p, bool vertical)
+{
+    svg_axis a = vertical ? p->y : p->x;
+    if (a.low < a.high) return a;
+    a.low = INFINITY;
+    a.high = -INFINITY;
     for (int l = 0; l < p->n_lines; l++)
-        for (int i = 0; i < p->n; i++) {
-            if (!(p->lines[l].y[i] > 0)) continue;
-            low = fmin(low, p->lines[l].y[i]);
-            high = fmax(high, p->lines[l].y[i]);
-        }
-    if (!(high > 0)) low = high = 1;
-    frame f = {p->x[0] / 1.1, p->x[p->n - 1] * 1.1, pow(10, floor(log10(low))),
-               pow(10, ceil(log10(high)))};
-    if (f.y1 == f.y0) f.y1 *= 10;
-    return f;
+        for (int i = 0; i < p->lines[l].n; i++)
+            take_value(&a, vertical ? p->lines[l].y[i] : p->lines[l].x[i], &a.low, &a.high);
+    if (!(a.low <= a.high)) a.low = a.high = 1;
+    if (vertical || a.each || a.log) round_ends(&a);
+    if (a.low == a.high) a.high += 1;
+    return a;
+}
+
+static double part(const svg_axis *a, double value)
+{
+    return a->log ? log(value / a->low) / log(a->high / a->low)
+                  : (value - a->low) / (a->high - a->low);
 }
 
 static double across(const frame *f, double x)
 {
-    return LEFT + (WIDTH - LEFT - RIGHT) * log(x / f->x0) / log(f->x1 / f->x0);
+    return LEFT + (WIDTH - LEFT - RIGHT) * part(&f->x, x);
 }
 
 static double down(const frame *f, double y)
 {
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * log(y / f->y0) / log(f->y1 / f->y0);
+    return f->bottom - (f->bottom - f->top) * fmin(fmax(part(&f->y, y), -0.02), 1.02);
 }
 
-static void write_text(FILE *file, double x, double y, const char *anchor, const char *text)
+/* -- marks -- */
+
+/* Of a logarithmic axis: 1, 2, 5, 10, .. over up to two decades, else powers of ten. */
+static double next_mark(const svg_axis *a, double mark)
 {
-    fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, text);
+    const double next = log_mark(1.01 * mark, true);
+    return a->high / a->low <= 101 ? next : pow(10, ceil(log10(next) - 1e-9));
 }
 
-static void write_axes(FILE *file, const svg_plot *p, const frame *f)
+static int marks_of(const svg_plot *p, const svg_axis *a, double marks[MAX_MARKS])
 {
-    const double right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM;
-    char text[32];
-    fprintf(file, "<path d=\"M%d %d V%g H%g\" fill=\"none\" stroke=\"black\"/>\n", LEFT, TOP,
-            bottom, right);
-    for (int i = 0; i < p->n; i++) {
-        snprintf(text, sizeof text, "%g", p->x[i]);
-        write_text(file, across(f, p->x[i]), bottom + 18, "middle", text);
+    int n = 0;
+    if (a->each)
+        for (int i = 0; p->n_lines > 0 && i < p->lines[0].n && n < MAX_MARKS; i++)
+            marks[n++] = p->lines[0].x[i];
+    else if (a->log)
+        for (double v = a->low; v <= a->high * 1.0001 && n < MAX_MARKS; v = next_mark(a, v))
+            marks[n++] = v;
+    else {
+        const double step = nice_step(a->high - a->low, 5);
+        for (double i = ceil(a->low / step - 1e-9); i * step <= a->high + 1e-9 * step; i++)
+            if (n < MAX_MARKS) marks[n++] = i == 0 ? 0 : i * step;
     }
-    const int decades = (int)lround(log10(f->y1 / f->y0));
-    for (int i = 0; i <= decades; i++) {
-        const double y = f->y0 * pow(10, i);
-        fprintf(file, "<path d=\"M%d %.1f H%g\" stroke=\"#ddd\"/>\n", LEFT, down(f, y), right);
-        snprintf(text, sizeof text, "%g", y);
-        write_text(file, LEFT - 8, down(f, y) + 4, "end", text);
+    return n;
+}
+
+static void print_text(const frame *f, double x, double y, const char *anchor, const char *text)
+{
+    fprintf(f->file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    markup_text(text, f->file);
+    fputs("</text>\n", f->file);
+}
+
+static void print_x_axis(const frame *f)
+{
+    double marks[MAX_MARKS];
+    char text[48];
+    const int n = marks_of(f->plot, &f->x, marks);
+    for (int i = 0; i < n; i++) {
+        const double x = across(f, marks[i]);
+        fprintf(f->file, "<path d=\"M%.1f %.1fv4\" stroke=\"#222\"/>\n", x, f->bottom);
+        snprintf(text, sizeof text, "%.6g", marks[i]);
+        print_text(f, x, f->bottom + 16, "middle", text);
+        if (!f->x.periods) continue;
+        snprintf(text, sizeof text, marks[i] > 0 ? "%.3g \u00c5" : "\u221e", 1 / marks[i]);
+        print_text(f, x, f->bottom + 29, "middle", text);
     }
-    write_text(file, (LEFT + right) / 2, 22, "middle", p->title);
-    write_text(file, (LEFT + right) / 2, HEIGHT - 16, "middle", p->x_label);
-    fprintf(file,
-            "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-            HEIGHT / 2, p->y_label);
+    print_text(f, (LEFT + WIDTH - RIGHT) / 2., f->bottom + (f->x.periods ? 45 : 33), "middle",
+               f->x.label);
 }
 
-static void write_line(FILE *file, const svg_plot *p, const frame *f, int l)
+static void print_y_axis(const frame *f)
 {
-    const double *y = p->lines[l].y;
-    const char *colour = colours[l];
-    fprintf(file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", colour);
-    for (int i = 0; i < p->n; i++)
-        if (y[i] > 0) fprintf(file, "%.1f,%.1f ", across(f, p->x[i]), down(f, y[i]));
-    fprintf(file, "\"/>\n");
-    for (int i = 0; i < p->n; i++)
-        if (y[i] > 0)
-            fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
-                    across(f, p->x[i]), down(f, y[i]), colour);
-    fprintf(file, "<path d=\"M%d %d h20\" stroke=\"%s\" stroke-width=\"2\"/>\n", WIDTH - RIGHT + 12,
-            TOP + 20 * l, colour);
-    write_text(file, WIDTH - RIGHT + 38, TOP + 20 * l + 4, "start", p->lines[l].name);
+    double marks[MAX_MARKS];
+    char text[48];
+    const int n = marks_of(f->plot, &f->y, marks);
+    for (int i = 0; i < n; i++) {
+        const double y = down(f, marks[i]);
+        fprintf(f->file, "<path d=\"M%d %.1fH%d\" stroke=\"#ddd\"/>\n", LEFT, y, WIDTH - RIGHT);
+        snprintf(text, sizeof text, "%.6g", marks[i]);
+        print_text(f, LEFT - 6, y + 4, "end", text);
+    }
+    fprintf(f->file, "<text transform=\"translate(11 %.1f) rotate(-90)\" text-anchor=\"middle\">",
+            (f->top + f->bottom) / 2);
+    markup_text(f->y.label, f->file);
+    fputs("</text>\n", f->file);
+    fprintf(f->file, "<path d=\"M%d %.1fV%.1fH%d\" fill=\"none\" stroke=\"#222\"/>\n", LEFT, f->top,
+            f->bottom, WIDTH - RIGHT);
 }
 
-status svg_plot_write(const svg_plot *p, const char *path)
+/* -- lines -- */
+
+static void print_level(const frame *f, const svg_level *level)
 {
-    const frame f = frame_of(p);
-    FILE *file = fopen(path, "w");
-    if (!file) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
-    fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"white\"/>\n",
-            WIDTH, HEIGHT);
-    write_axes(file, p, &f);
+    const double y = down(f, level->y);
+    fprintf(f->file, "<path d=\"M%d %.1fH%d\" stroke=\"#777\" stroke-dasharray=\"5 3\"/>\n", LEFT,
+            y, WIDTH - RIGHT);
+    print_text(f, LEFT + 4, y - 4, "start", level->text);
+}
+
+static const char *style_of(svg_style style)
+{
+    if (style == SVG_DOTTED_LINE) return " stroke-dasharray=\"2 3\"";
+    return style == SVG_FAINT_LINE ? " opacity=\"0.35\"" : "";
+}
+
+static bool is_shown(const frame *f, const svg_line *line, int i)
+{
+    return fits(&f->x, line->x[i]) && fits(&f->y, line->y[i]);
+}
+
+static void print_line(const frame *f, const svg_line *line)
+{
+    const char *colour = svg_colours[line->colour];
+    bool drawing = false;
+    fprintf(f->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M%d 0", colour,
+            style_of(line->style), LEFT);
+    for (int i = 0; i < line->n; i++) {
+        const bool shown = is_shown(f, line, i);
+        if (shown)
+            fprintf(f->file, "%c%.1f %.1f", drawing ? 'L' : 'M', across(f, line->x[i]),
+                    down(f, line->y[i]));
+        drawing = shown;
+    }
+    fputs("\"/>\n", f->file);
+    for (int i = 0; i < line->n && line->style == SVG_LINE_AND_DOTS; i++)
+        if (is_shown(f, line, i))
+            fprintf(f->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\" fill=\"%s\"/>\n",
+                    across(f, line->x[i]), down(f, line->y[i]), colour);
+}
+
+static void print_legend(const frame *f)
+{
+    int n = 0;
+    for (int l = 0; l < f->plot->n_lines; l++) {
+        const svg_line *line = &f->plot->lines[l];
+        if (!line->name) continue;
+        const double x = LEFT + n % COLUMNS * (WIDTH - LEFT) / (double)COLUMNS;
+        const double y = TITLE + LEGEND * (n / COLUMNS) + 8;
+        n++;
+        fprintf(f->file, "<path d=\"M%.1f %.1fh14\" stroke=\"%s\" stroke-width=\"2.5\"%s/>\n", x, y,
+                svg_colours[line->colour], style_of(line->style));
+        print_text(f, x + 18, y + 4, "start", line->name);
+    }
+}
+
+static int legend_rows(const svg_plot *p)
+{
+    int n = 0;
     for (int l = 0; l < p->n_lines; l++)
-        write_line(file, p, &f, l);
-    fprintf(file, "</svg>\n");
-    const int lost = ferror(file);
-    if (fclose(file) != 0 || lost) FAIL(STATUS_OUTPUT, "cannot write %s: is the disk full?", path);
-    return STATUS_OK;
+        n += p->lines[l].name != NULL;
+    return (n + COLUMNS - 1) / COLUMNS;
+}
+
+void svg_plot_print(const svg_plot *p, FILE *file)
+{
+    frame f = {.plot = p, .x = ends_of(p, false), .y = ends_of(p, true), .file = file};
+    f.top = TITLE + LEGEND * legend_rows(p) + 8;
+    f.bottom = f.top + PLOT_HEIGHT;
+    const double height = f.bottom + (f.x.periods ? 52 : 40);
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
+            "font-family=\"sans-serif\" font-size=\"11.5\" fill=\"#222\">\n"
+            "<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n"
+            "<text x=\"%d\" y=\"14\" font-weight=\"bold\">",
+            WIDTH, height, WIDTH, height, LEFT);
+    markup_text(p->title, file);
+    fputs("</text>\n", file);
+    print_x_axis(&f);
+    print_y_axis(&f);
+    for (int l = 0; l < p->n_levels; l++)
+        print_level(&f, &p->levels[l]);
+    for (int l = 0; l < p->n_lines; l++)
+        print_line(&f, &p->lines[l]);
+    print_legend(&f);
+    fputs("</svg>\n", file);
+}
+
+status svg_plot_write(const svg_plot *plot, const char *path)
+{
+    atomic_file *file = NULL;
+    TRY(atomic_begin_stream(path, &file));
+    svg_plot_print(plot, atomic_stream(file));
+    return atomic_commit(file);
 }

@@ -50,6 +50,15 @@ foreach(name ranks bad_input interrupted resume)
     ENVIRONMENT "${mpi_environment}")
 endforeach()
 
+# Pages: page_tool tells whether they are well-formed and whole, a browser shows them where there is one.
+add_executable(page_tool page_tool.c)
+add_test(NAME report COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_report.sh $<TARGET_FILE:mtip>
+  ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:page_tool> ${CMAKE_SOURCE_DIR})
+add_test(NAME report_look COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_report_look.sh
+  $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
+set_tests_properties(report report_look PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 300
+  SKIP_RETURN_CODE 77 ENVIRONMENT "${mpi_environment}")
+
 add_test(NAME end_to_end COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_end_to_end.sh
   $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
 # Under the sanitizers it takes 400 s on two idle cores.

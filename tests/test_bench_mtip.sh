@@ -19,7 +19,7 @@ for mode in weak strong; do
   [ "$(wc -l <"$work/table")" -eq 4 ]
   [ "$(cut -d, -f1 "$work/$mode.csv" | tr '\n' ' ')" = "ranks 1 2 3 " ]
   if grep -qiE 'nan|inf' "$work/$mode.csv" "$work/$mode.svg"; then exit 1; fi
-  [ "$(grep -c '<polyline' "$work/$mode.svg")" -eq 8 ]
+  [ "$(grep -c 'stroke-width="1.8"' "$work/$mode.svg")" -eq 8 ]
   tail -1 "$work/$mode.svg" | grep -q '</svg>'
 done
 for wrong in "" "--weak --size 3" "--weak --backend gpu" "--table2 --merged 5" "--strong --wide 3"; do

@@ -1,0 +1,54 @@
+/* `mtip report`: a run as one HTML page. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "io_atomic.h"
+#include "report_page.h"
+
+enum { PATH_SIZE = CONFIG_TEXT_SIZE + 64 };
+
+static status write_page(const device *dev, const report_data *r, const report_samples *samples,
+                         const char *path)
+{
+    atomic_file *file = NULL;
+    TRY(atomic_begin_stream(path, &file));
+    const status result = report_print(dev, r, samples, atomic_stream(file));
+    if (result == STATUS_OK) return atomic_commit(file);
+    atomic_abandon(file);
+    return result;
+}
+
+/* *running: the page is worth writing again. */
+static status report(const char *directory, const char *output, const device *dev, bool follow,
+                     bool *running)
+{
+    char path[PATH_SIZE];
+    report_data *r = NULL;
+    report_samples samples;
+    TRY(report_read(dev, directory, &r));
+    *running = r->state == REPORT_RUNNING;
+    snprintf(path, sizeof path, "%s/report.html", directory);
+    status result = report_samples_read(dev, r, &samples);
+    if (result == STATUS_OK) result = write_page(dev, r, &samples, output ? output : path);
+    if (result == STATUS_OK && (!*running || !follow)) printf("%s\n", output ? output : path);
+    report_samples_free(&samples);
+    report_data_destroy(r);
+    return result;
+}
+
+status command_report(const cli *c, comm *world)
+{
+    (void)world;
+    const bool follow = cli_option_given(c, "--follow");
+    device *dev = NULL;
+    bool running = false;
+    TRY(device_create_cpu(0, &dev));
+    status result;
+    while ((result = report(c->arguments[0], cli_option_text(c, "--output"), dev, follow,
+                            &running)) == STATUS_OK &&
+           follow && running)
+        sleep(report_refresh);
+    device_destroy(dev);
+    return result;
+}

@@ -1,0 +1,15 @@
+/* report_plots.h: the curves of a report, each with a sentence on what it shows and what is good. */
+#ifndef MTIP_REPORT_PLOTS_H
+#define MTIP_REPORT_PLOTS_H
+
+#include "report_data.h"
+
+/* <figure> elements. */
+void report_print_convergence(const report_data *r, FILE *file);
+void report_print_resolution(const report_data *r, FILE *file);
+void report_print_orientations(const report_data *r, FILE *file);
+
+/* Where a curve first falls below the level, in A; NAN if it does not, or begins below. */
+double report_crossing(const report_curve *c, double level);
+
+#endif
