@@ -16,4 +16,8 @@ mkdir -p quickstart
 mpi "$ranks" build/bin/mtip simulate config/quickstart.yaml
 mpi "$ranks" build/bin/mtip reconstruct config/quickstart.yaml
 echo "results are in quickstart/run: density.mrc is the map, log.txt what happened"
-build/bin/mtip evaluate quickstart/run
+result=$(build/bin/mtip evaluate quickstart/run)
+report=$(build/bin/mtip report quickstart/run)
+echo "$result" | sed '$d'
+echo "all of it on one page, for a browser: $PWD/$report"
+echo "$result" | tail -n 1
