@@ -18,6 +18,7 @@ foreach(what help man completion)
   set_tests_properties(${what} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
 endforeach()
+add_test(NAME docs COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_docs.sh ${CMAKE_SOURCE_DIR})
 add_test(NAME packaging COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_packaging.sh ${CMAKE_SOURCE_DIR})
 set_tests_properties(packaging PROPERTIES SKIP_RETURN_CODE 77)
 if(NOT MTIP_SANITIZE) # another project would have to be built with the same sanitizers
