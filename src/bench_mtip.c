@@ -5,6 +5,7 @@
 #include "bench_mtip_options.h"
 #include "devices.h"
 #include "option_table.h"
+#include "scaling_rows.h"
 #include "svg_plot.h"
 
 #include <errno.h>
@@ -14,13 +15,7 @@
 #include <string.h>
 
 enum { MAX_ROWS = 64 };
-
-/* What a number of ranks took: the slowest rank's seconds, median of the repeats. */
-typedef struct row {
-    int ranks, gpus;
-    double setup, total, efficiency;
-    double stages[N_STAGES];
-} row;
+typedef scaling_row row;
 
 typedef struct bench {
     bench_mtip_options options;
@@ -119,14 +114,11 @@ static status measure(bench *b, comm *part, row *r)
 static status measure_first(bench *b, int n)
 {
     comm *part = NULL;
-    row *r = &b->rows[b->n_rows];
     const bool in = comm_rank(b->world) < n;
     TRY(comm_split(b->world, in, &part));
-    const status result = in ? measure(b, part, r) : STATUS_OK;
+    const status result = in ? measure(b, part, &b->rows[b->n_rows]) : STATUS_OK;
     comm_destroy(part);
     TRY(comm_agree(b->world, result));
-    const double ideal = b->rows[0].total / (b->options.strong ? n : 1);
-    r->efficiency = ideal / r->total;
     b->n_rows++;
     return STATUS_OK;
 }
@@ -191,9 +183,11 @@ static status write_svg(const bench *b)
     return svg_plot_write(&plot, b->options.svg);
 }
 
-static status write_rows(const bench *b)
+static status write_rows(bench *b)
 {
     if (comm_rank(b->world) != 0) return STATUS_OK;
+    if (b->options.read) TRY(scaling_rows_read(b->options.read, MAX_ROWS, b->rows, &b->n_rows));
+    scaling_rows_compare(b->n_rows, b->rows, b->options.strong);
     print_rows(b, stdout, false);
     if (b->options.csv) TRY(write_csv(b));
     return b->options.svg ? write_svg(b) : STATUS_OK;
@@ -202,7 +196,8 @@ static status write_rows(const bench *b)
 static status scaling(bench *b)
 {
     const int all = comm_size(b->world);
-    for (int n = 1; n <= all && b->n_rows < MAX_ROWS; n = next_size(n, all))
+    const int first = b->options.read ? all + 1 : b->options.only ? all : 1;
+    for (int n = first; n <= all && b->n_rows < MAX_ROWS; n = next_size(n, all))
         TRY(measure_first(b, n));
     return comm_agree(b->world, write_rows(b));
 }

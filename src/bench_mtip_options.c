@@ -26,6 +26,8 @@ static const option options[] = {
     {"--repeat", "N", "iterations, of which the median counts, after one that does not [5]", OPTION_INTEGER, 0, AT(repeat), 1, BENCH_MTIP_MAX_REPEAT, NULL},
     {"--csv", "FILE", "the table as CSV", TEXT(csv)},
     {"--svg", "FILE", "the table as a plot", TEXT(svg)},
+    {"--only", NULL, "all ranks alone, not 1, 2, .. of them before", FLAG(only)},
+    {"--read", "FILE", "measure nothing: tables of --csv, one after another in a file", TEXT(read)},
     {"--staged", NULL, "devices exchange through host memory, not with --strong", FLAG(staged)},
     {"--precision", "P", "[double]", OPTION_CHOICE, 0, AT(size.precision), 0, 0, option_precision_name},
     {"--size", "N", "edge of the grid [41]", COUNT(size.size, 8, 1024)},
@@ -64,6 +66,8 @@ status bench_mtip_options_parse(int n, char *const arguments[], bench_mtip_optio
     if (o->help) return STATUS_OK;
     if (o->table2 + o->weak + o->strong != 1)
         FAIL(STATUS_USAGE, "choose --table2, --weak or --strong; see mtip bench mtip --help");
+    if (o->table2 && (o->read || o->only))
+        FAIL(STATUS_USAGE, "--only and --read go with --weak and --strong");
     if (!o->strong && o->size.merged < o->size.images)
         FAIL(STATUS_USAGE, "--merged is %lld, fewer than the %lld images",
              (long long)o->size.merged, (long long)o->size.images);

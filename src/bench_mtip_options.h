@@ -17,7 +17,8 @@ typedef struct bench_mtip_options {
     int repeat;            /* iterations timed, at most BENCH_MTIP_MAX_REPEAT */
     int backend;           /* CONFIG_BACKEND_* */
     const char *csv, *svg; /* files for the table, or NULL */
-    bool staged, help;
+    const char *read;      /* a table that was measured before, or NULL */
+    bool staged, only, help;
 } bench_mtip_options;
 
 /* arguments[1..n-1] are options.  STATUS_USAGE says what is wrong with them. */

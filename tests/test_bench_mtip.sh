@@ -22,7 +22,24 @@ for mode in weak strong; do
   [ "$(grep -c 'stroke-width="1.8"' "$work/$mode.svg")" -eq 8 ]
   tail -1 "$work/$mode.svg" | grep -q '</svg>'
 done
-for wrong in "" "--weak --size 3" "--weak --backend gpu" "--table2 --merged 5" "--strong --wide 3"; do
+# Of all ranks alone; and tables put together, with the efficiency of each against the fewest ranks.
+mpi 2 "$mtip" bench mtip --strong --only $small --csv "$work/only.csv" >"$work/table"
+[ "$(cut -d, -f1 "$work/only.csv" | tr '\n' ' ')" = "ranks 2 " ]
+[ "$(sed -n '2s/.*,//p' "$work/only.csv")" = 1.0000 ]
+{ grep -v '^2,' "$work/strong.csv"; cat "$work/only.csv"; } >"$work/rows"
+"$mtip" bench mtip --strong --read "$work/rows" --csv "$work/all.csv" --svg "$work/all.svg" >"$work/table"
+[ "$(cut -d, -f1 "$work/all.csv" | tr '\n' ' ')" = "ranks 1 2 3 " ]
+grep -v '^2,' "$work/strong.csv" | cmp - "$(grep -v '^2,' "$work/all.csv" >"$work/some" && echo "$work/some")"
+awk -F, 'NR == 2 { first = $(NF - 1) } NR > 2 { e = first / $1 / $(NF - 1)
+  if ($NF - e > 1e-4 || e - $NF > 1e-4) exit 1 }' "$work/all.csv"
+[ "$(grep -c '<polyline' "$work/all.svg")" -eq 8 ]
+for wrong in strong.csv all.svg none; do # rows twice, no rows, no file
+  status=0
+  cat "$work/rows" "$work/$wrong" >"$work/twice" 2>/dev/null || rm "$work/twice"
+  "$mtip" bench mtip --weak --read "$work/twice" 2>"$work/message" || status=$?
+  [ $status -eq 4 ]
+done
+for wrong in "--table2 --only" "" "--weak --size 3" "--weak --backend gpu" "--table2 --merged 5" "--strong --wide 3"; do
   status=0
   "$mtip" bench mtip $wrong 2>"$work/message" || status=$?
   [ $status -eq 2 ]
