@@ -25,7 +25,7 @@ struct keeper {
     run_directory *directory; /* rank 0 */
     watchdog *dog;
     comm_watch watch;
-    bool may_stop; /* between keeper_enter and a meeting */
+    bool may_stop;                            /* between keeper_enter and a meeting */
     double entered, deadline, longest;        /* of the work between two meetings */
     double saved_at, save_seconds;            /* rank 0 */
     double looked_at, reported_at;            /* rank 0 */
