@@ -379,6 +379,22 @@ bool match_keeps_scores(const match *m)
     return m->keep;
 }
 
+status match_get_score(const match *m, int64_t first, int64_t column, int64_t image, double *score)
+{
+    int64_t ld;
+    const char *scores = batch_scores(m, first, &ld);
+    return device_to_doubles(m->dev, m->options.precision, 1,
+                             scores + bytes_of(m, image * ld + column), score);
+}
+
+status match_posterior_sums(match *m, int64_t n_active, double *sums)
+{
+    const image_rows rows = {ROWS_REAL, m->n_rows, m->max_batch, m->max_batch,
+                             n_active < 0 ? m->posterior : m->active};
+    TRY(m->products->count(m->dev, &rows, n_active < 0 ? m->batch : n_active, m->counts));
+    return device_to_host(m->dev, sums, m->counts, m->options.n_images * (int64_t)sizeof *sums);
+}
+
 status match_weights(match *m, int64_t first, int64_t count, void *slices, int64_t *weights)
 {
     int64_t ld;

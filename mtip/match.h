@@ -94,6 +94,12 @@ status match_counts(match *m, int64_t n_pixels_used, double *counts);
 void match_get_images(const match *m, match_images *images);
 bool match_keeps_scores(const match *m);
 
+/* For checks: the score of an image for reference first + column, of the batch that began at `first`
+   and was added last; and sums[k] = sum_r P_kr, host [n_images], over the batch of the last
+   match_weights, or (n_active >= 0) over the references of the last tomograms. */
+status match_get_score(const match *m, int64_t first, int64_t column, int64_t image, double *score);
+status match_posterior_sums(match *m, int64_t n_active, double *sums);
+
 /* Posterior of a batch, in the same order of batches as match_add; slices (overwritten) are needed
    when the scores were not kept, else NULL. weights [count] (host, WEIGHT_SCALE fixed point) +=
    sum_k P_kr phi_k. */

@@ -14,7 +14,8 @@ typedef enum random_purpose {
     RANDOM_PHOTONS = 3,
     RANDOM_TURN = 4,   /* of the reference set of a generation */
     RANDOM_ASSIGN = 5, /* of an image to a reference before there is a model */
-    RANDOM_PHASE = 6   /* start of a phasing */
+    RANDOM_PHASE = 6,  /* start of a phasing */
+    RANDOM_CHECK = 7   /* what is computed again */
 } random_purpose;
 
 typedef struct random_stream {

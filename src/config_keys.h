@@ -144,6 +144,7 @@ INT (run, attempts,               2,         1, 1000, "", "whole reconstructions
 REAL(run, checkpoint_minutes,     10,        0, 1e6, "min", "at least this long between two checkpoints; 0: none for the time alone")
 INT (run, checkpoint_generations, 0,         0, 100000, "", "a checkpoint after this many generations as well; 0: none for the number alone")
 REAL(run, hang_timeout,           3600,      0, 1e7, "s", "without any progress, after which the run is ended; 0: never")
+BOOL(run, check_invariants,    false,     "recompute samples of every stage on the host and test what must be conserved, against devices that compute wrongly")
 BOOL(run, true_orientations,      false,     "start from the orientations stored in the data (for comparisons)")
 END(run)
 

@@ -17,6 +17,7 @@ static void take_harmless(config *c, const config *other)
     c->run.checkpoint_minutes = other->run.checkpoint_minutes;
     c->run.checkpoint_generations = other->run.checkpoint_generations;
     c->run.hang_timeout = other->run.hang_timeout;
+    c->run.check_invariants = other->run.check_invariants;
     c->match.memory = other->match.memory;
 }
 

@@ -10,6 +10,7 @@
 
 #include "mtip/random.h"
 #include "mtip/rotation.h"
+#include "run_check.h"
 #include "run_parts.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ static status begin(run *r, int number, const run_step *step)
         u[i] = random_uniform(&stream);
     rotation_uniform(u, r->turn);
     TRY(match_begin(r->match, r->n_references, r->batch, r->n_used));
+    TRY(run_check_begin(r, number));
     r->n_waiting = 0;
     return merger_begin(r->merger);
 }
@@ -88,6 +90,12 @@ int64_t run_deal(run *r, int64_t n)
     return mine;
 }
 
+static status make_slices(run *r, int64_t count, const double *quaternions, void *slices)
+{
+    TRY(slicer_run(r->slicer, count, quaternions, r->n_used, r->pixels, slices));
+    return run_check_slices(r, count, quaternions, slices);
+}
+
 /* Slices of a batch on every rank: each computes its part, unless the bits must not depend on the
    number of ranks. Collective. */
 static status batch_slices(run *r, int64_t first, int64_t count)
@@ -95,12 +103,10 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     stage_enter(&r->timer, STAGE_SLICE);
     reference_rotations(r, first, count, r->quaternions);
     if (r->cfg->run.deterministic || comm_size(r->comm) == 1)
-        return comm_agree(
-            r->comm, slicer_run(r->slicer, count, r->quaternions, r->n_used, r->pixels, r->slices));
+        return comm_agree(r->comm, make_slices(r, count, r->quaternions, r->slices));
     const int64_t mine = run_deal(r, count);
-    status result =
-        slicer_run(r->slicer, r->share[comm_rank(r->comm)], r->quaternions + 4 * mine, r->n_used,
-                   r->pixels, (char *)r->slices + bytes(r, mine * r->n_used));
+    status result = make_slices(r, r->share[comm_rank(r->comm)], r->quaternions + 4 * mine,
+                                (char *)r->slices + bytes(r, mine * r->n_used));
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
@@ -108,15 +114,28 @@ static status batch_slices(run *r, int64_t first, int64_t count)
     return comm_device_share(r->devices, r->slices, r->share, real_type(r));
 }
 
+static status set_model(run *r)
+{
+    TRY(slicer_set_model(r->slicer, r->model));
+    return run_check_model(r);
+}
+
+static status score_batch(run *r, int64_t first, int64_t count)
+{
+    TRY(run_check_keep_slice(r, count, r->slices));
+    TRY(match_add(r->match, first, count, r->slices));
+    return run_check_scores(r, first);
+}
+
 static status first_pass(run *r)
 {
     stage_enter(&r->timer, STAGE_SLICE);
-    TRY(comm_agree(r->comm, slicer_set_model(r->slicer, r->model)));
+    TRY(comm_agree(r->comm, set_model(r)));
     for (int64_t first = 0; first < r->n_references; first += r->batch) {
         const int64_t count = smaller(r->batch, r->n_references - first);
         TRY(batch_slices(r, first, count));
         stage_enter(&r->timer, STAGE_MATCH);
-        TRY(comm_agree(r->comm, match_add(r->match, first, count, r->slices)));
+        TRY(comm_agree(r->comm, score_batch(r, first, count)));
     }
     return STATUS_OK;
 }
@@ -228,15 +247,17 @@ static status reserve_waiting(run *r)
    have been put at its end. */
 static status append_waiting(run *r, int64_t first, int64_t count)
 {
+    void *rows = (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used);
+    TRY(run_check_photons(r, count, rows));
     TRY(match_kernels_of(r->dev, r->precision)
-            ->divide_rows(r->dev, count, r->n_used, r->correction,
-                          (char *)r->waiting_data + bytes(r, r->n_waiting * r->n_used)));
+            ->divide_rows(r->dev, count, r->n_used, r->correction, rows));
     for (int64_t a = 0; a < count; a++) {
         const int64_t column = r->columns[first + a];
         memcpy(r->waiting_quaternions + 4 * (r->n_waiting + a), r->quaternions + 4 * column,
                4 * sizeof(double));
         r->waiting_weights[r->n_waiting + a] = (double)r->weights[column] / WEIGHT_SCALE;
     }
+    TRY(run_check_rows(r, count, rows, r->waiting_weights + r->n_waiting));
     r->n_waiting += count;
     return STATUS_OK;
 }
@@ -253,6 +274,7 @@ static status deal_tomograms(run *r, int64_t n_active)
     const int64_t mine = run_deal(r, n_active), count = r->share[comm_rank(r->comm)];
     status result = make_room(r, count);
     if (result == STATUS_OK) result = match_tomograms(r->match, n_active, r->columns, r->slices);
+    if (result == STATUS_OK) result = run_check_tomograms(r, n_active);
     TRY(comm_agree(r->comm, result));
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] *= r->n_used;
@@ -277,6 +299,7 @@ static status repeat_tomograms(run *r, int64_t n_active)
     if (result == STATUS_OK) result = device_zero(r->dev, r->fixed, n * (int64_t)sizeof(int64_t));
     if (result == STATUS_OK)
         result = match_tomograms_fixed(r->match, n_active, r->columns, scale, r->fixed);
+    if (result == STATUS_OK) result = run_check_tomograms(r, n_active);
     TRY(comm_agree(r->comm, result));
     stage_enter(&r->timer, STAGE_EXCHANGE);
     TRY(comm_device_sum(r->devices, r->fixed, n, COMM_INT64));
@@ -288,8 +311,17 @@ static status repeat_tomograms(run *r, int64_t n_active)
     return comm_agree(r->comm, result);
 }
 
+/* weights[0..count-1] of the references of a batch, of this rank's images. */
+static status weigh(run *r, int64_t first, int64_t count, void *slices)
+{
+    memset(r->weights, 0, (size_t)count * sizeof *r->weights);
+    TRY(match_weights(r->match, first, count, slices, r->weights));
+    return run_check_posterior(r);
+}
+
 static status second_pass(run *r, run_record *record)
 {
+    double total_weight = 0;
     const double least = weight_floor * (double)r->set->n / (double)r->n_references * WEIGHT_SCALE;
     int64_t again = !match_keeps_scores(r->match); /* ranks that keep theirs slice for the others */
     TRY(comm_agree(r->comm, reserve_waiting(r)));
@@ -299,18 +331,29 @@ static status second_pass(run *r, run_record *record)
         if (again) TRY(batch_slices(r, first, count));
         stage_enter(&r->timer, STAGE_MATCH);
         reference_rotations(r, first, count, r->quaternions);
-        memset(r->weights, 0, (size_t)count * sizeof *r->weights);
-        TRY(comm_agree(
-            r->comm, match_weights(r->match, first, count, again ? r->slices : NULL, r->weights)));
+        TRY(comm_agree(r->comm, weigh(r, first, count, again ? r->slices : NULL)));
         TRY(comm_sum(r->comm, r->weights, count, COMM_INT64));
         int64_t n_active = 0;
-        for (int64_t a = 0; a < count; a++)
+        for (int64_t a = 0; a < count; a++) {
+            total_weight += (double)r->weights[a] / WEIGHT_SCALE;
             if ((double)r->weights[a] > least) r->columns[n_active++] = a;
+        }
         record->n_active += n_active;
         TRY(r->cfg->run.deterministic ? repeat_tomograms(r, n_active)
                                       : deal_tomograms(r, n_active));
     }
-    return comm_agree(r->comm, flush_waiting(r));
+    TRY(comm_agree(r->comm, flush_waiting(r)));
+    return run_check_second_pass(r, total_weight);
+}
+
+/* On rank 0: from the model, if there is one. */
+static status solve_sums(run *r, merge_report *report)
+{
+    TRY(run_check_sums(r));
+    TRY(r->has_model ? device_copy(r->dev, r->merged, r->model, bytes(r, volume(r)))
+                     : device_zero(r->dev, r->merged, bytes(r, volume(r))));
+    TRY(merger_solve(r->merger, r->merged, report));
+    return run_check_solution(r, report);
 }
 
 /* Adds the type 1 sums over ranks and solves for the autocorrelation, the same on all ranks. */
@@ -325,14 +368,8 @@ static status solve(run *r, run_record *record)
         TRY(comm_device_sum(r->devices, kernel, n_kernel, real_type(r)));
         TRY(comm_device_sum(r->devices, data, n_data, real_type(r)));
     }
-    status result = STATUS_OK;
     stage_enter(&r->timer, STAGE_SOLVE);
-    if (comm_rank(r->comm) == 0) {
-        result = r->has_model ? device_copy(r->dev, r->merged, r->model, bytes(r, volume(r)))
-                              : device_zero(r->dev, r->merged, bytes(r, volume(r)));
-        if (result == STATUS_OK) result = merger_solve(r->merger, r->merged, &report);
-    }
-    TRY(comm_agree(r->comm, result));
+    TRY(comm_agree(r->comm, comm_rank(r->comm) == 0 ? solve_sums(r, &report) : STATUS_OK));
     stage_enter(&r->timer, STAGE_EXCHANGE);
     TRY(comm_device_broadcast(r->devices, r->merged, volume(r), real_type(r), 0));
     TRY(comm_broadcast(r->comm, &report, sizeof report, COMM_BYTE, 0));

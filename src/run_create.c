@@ -1,5 +1,6 @@
 /* run_create.c: a run's beginning, its end, and what it can be asked for. */
 #include "forecast.h"
+#include "run_check.h"
 #include "run_parts.h"
 
 #include <math.h>
@@ -60,8 +61,9 @@ static status create_match(run *r)
     const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
     float *spread = NULL;
     status result = images_spread(set, &spread);
-    if (result == STATUS_OK)
-        result = match_create(r->dev, &options, &pixels, spread ? spread : set->counts, &r->match);
+    const float *counts = spread ? spread : set->counts;
+    if (result == STATUS_OK) result = match_create(r->dev, &options, &pixels, counts, &r->match);
+    if (result == STATUS_OK) result = run_check_create(r, &options, counts, whitening);
     free(spread);
     free(whitening);
     return result;
@@ -157,6 +159,7 @@ fail:
 void run_destroy(run *r)
 {
     if (!r) return;
+    run_check_destroy(r);
     comm_device_destroy(r->devices);
     slicer_destroy(r->slicer);
     match_destroy(r->match);

@@ -56,6 +56,7 @@ struct run {
     averager *averager; /* rank 0's, of all */
     double *densities;  /* device [n_densities][n]^3 */
     int64_t n_densities;
+    struct run_check *check; /* run_check.h; NULL: none */
 };
 
 static inline int64_t bytes(const run *r, int64_t n)
@@ -80,6 +81,10 @@ void run_account(const run *r, bool matched, int64_t starts, int loops, run_reco
 /* Every image's fluence from the counts it has and those expected at fluence 1 (host [n_local];
    NULL: all the same), mean 1 over all images. Collective. */
 status run_update_fluence(run *r, const double *expected);
+
+/* Of a phaser of so many starts, and the smallest |k| that is imposed. */
+phase_options run_phase_options(const run *r, int64_t starts);
+double run_k_min(const run *r);
 
 /* share[rank] = its part of n things; returns where this rank's part begins. */
 int64_t run_deal(run *r, int64_t n);

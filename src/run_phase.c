@@ -1,24 +1,34 @@
 /* run_phase.c: the phasing of a run: starts dealt to ranks, one density from all of them. */
+#include "run_check.h"
 #include "run_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static status reserve_phaser(run *r, int64_t starts)
+phase_options run_phase_options(const run *r, int64_t starts)
 {
     const config *cfg = r->cfg;
-    const phase_options options = {.precision = r->precision,
-                                   .size = r->size,
-                                   .starts = starts,
-                                   .radius = cfg->grid.diameter / 2 / r->voxel,
-                                   .step = cfg->phase.method == CONFIG_PHASING_HIO ? PHASE_HIO
-                                                                                   : PHASE_RAAR,
-                                   .n_er = (int)cfg->phase.er,
-                                   .n_hio = (int)cfg->phase.hio,
-                                   .beta = cfg->phase.beta,
-                                   .blur = cfg->phase.shrinkwrap_sigma,
-                                   .threshold = cfg->phase.shrinkwrap_threshold};
+    return (phase_options){.precision = r->precision,
+                           .size = r->size,
+                           .starts = starts,
+                           .radius = cfg->grid.diameter / 2 / r->voxel,
+                           .step = cfg->phase.method == CONFIG_PHASING_HIO ? PHASE_HIO : PHASE_RAAR,
+                           .n_er = (int)cfg->phase.er,
+                           .n_hio = (int)cfg->phase.hio,
+                           .beta = cfg->phase.beta,
+                           .blur = cfg->phase.shrinkwrap_sigma,
+                           .threshold = cfg->phase.shrinkwrap_threshold};
+}
+
+double run_k_min(const run *r)
+{
+    return r->catalogue->radius[0] / r->s_max * (double)r->size / 2 - 0.5;
+}
+
+static status reserve_phaser(run *r, int64_t starts)
+{
+    const phase_options options = run_phase_options(r, starts);
     if (r->phaser && r->phaser_starts == starts) return STATUS_OK;
     phaser_destroy(r->phaser);
     r->phaser_starts = starts;
@@ -47,17 +57,17 @@ static status phase_mine(run *r, int64_t first, int64_t count, int loops, uint64
                          bool again, double *r_factors)
 {
     if (count == 0) return STATUS_OK;
-    const double edge = (double)r->size / 2;
-    const double k_min = r->catalogue->radius[0] / r->s_max * edge - 0.5;
     TRY(reserve_phaser(r, count));
-    TRY(phaser_set_target(r->phaser, r->merged, k_min, r->k_max));
+    TRY(phaser_set_target(r->phaser, r->merged, run_k_min(r), r->k_max));
     for (int64_t s = 0; s < count; s++)
         if (again && first + s == 0)
             TRY(phaser_start_from(r->phaser, s, r->average));
         else
             TRY(phaser_start_random(r->phaser, s, r->seed, (round << 32) + (uint64_t)(first + s)));
     TRY(phaser_run(r->phaser, loops));
-    return phaser_get(r->phaser, r->densities + first * volume(r), r_factors + first);
+    double *densities = r->densities + first * volume(r);
+    TRY(phaser_get(r->phaser, densities, r_factors + first));
+    return run_check_phasing(r, count, densities, r_factors + first);
 }
 
 /* All densities to rank 0, their average to all. Collective. */
@@ -100,7 +110,8 @@ done:
 static status set_model(run *r)
 {
     if (!r->phaser) TRY(reserve_phaser(r, 1));
-    return phaser_autocorrelation(r->phaser, r->average, r->model);
+    TRY(phaser_autocorrelation(r->phaser, r->average, r->model));
+    return run_check_density(r);
 }
 
 status run_set_model(run *r)

@@ -96,3 +96,17 @@ foreach(device cpu cuda)
   set_tests_properties(resume_device.${device} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
     ENVIRONMENT "${mpi_environment}")
 endforeach()
+
+# The program with a device that computes wrongly.
+add_executable(mtip_flip ${CMAKE_SOURCE_DIR}/src/main.c inject_flip.c)
+target_link_libraries(mtip_flip PRIVATE app)
+foreach(name devices_choose slicer_run match_add match_tomograms merger_add merger_solve phaser_get
+    phaser_autocorrelation)
+  target_link_options(mtip_flip PRIVATE -Wl,--wrap=${name})
+endforeach()
+foreach(device cpu cuda)
+  add_test(NAME corruption.${device} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_corruption.sh
+    $<TARGET_FILE:mtip_flip> ${CMAKE_SOURCE_DIR} ${device})
+  set_tests_properties(corruption.${device} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${mpi_environment}")
+endforeach()
