@@ -2,6 +2,7 @@
 
 #include "build_info.h"
 #include "markup.h"
+#include "mtip/fsc.h"
 #include "report_pictures.h"
 #include "report_plots.h"
 
@@ -150,6 +151,19 @@ static void print_card(double value, const char *format, const char *meaning, FI
     fprintf(file, "</b><span>%s</span></div>\n", meaning);
 }
 
+static void print_resolution(const report_curve *c, double level, const char *meaning, FILE *file)
+{
+    if (c->n < 2) return;
+    const fsc curve = {.s_max = c->s[c->n - 1], .n_shells = c->n, .s = c->s, .value = c->value};
+    const fsc_resolution reached = fsc_resolution_at(&curve, level);
+    if (reached.outcome == FSC_NONE)
+        fprintf(file, "<div><b>none</b><span>%s</span></div>\n", meaning);
+    else
+        print_card(reached.angstrom,
+                   reached.outcome == FSC_CROSSES ? "%.2f \u00c5" : "\u2264 %.2f \u00c5", meaning,
+                   file);
+}
+
 static double seconds_of(const report_data *r, int which, int at)
 {
     double sum = 0;
@@ -164,10 +178,9 @@ static void print_cards(const report_data *r, FILE *file)
 {
     const run_record *last = r->n_records > 0 ? r->records + r->n_records - 1 : NULL;
     fputs("<div class=\"cards\">\n", file);
-    print_card(report_crossing(&r->halves, 0.5), "%.2f \u00c5", "resolution: halves agree, FSC 0.5",
-               file);
-    print_card(report_crossing(&r->halves, 0.143), "%.2f \u00c5", "halves, FSC 0.143", file);
-    print_card(report_crossing(&r->truth, 0.5), "%.2f \u00c5", "against the truth, FSC 0.5", file);
+    print_resolution(&r->halves, 0.5, "resolution: halves agree, FSC 0.5", file);
+    print_resolution(&r->halves, 0.143, "halves, FSC 0.143", file);
+    print_resolution(&r->truth, 0.5, "against the truth, FSC 0.5", file);
     print_card(r->s_max > 0 ? 1 / r->s_max : NAN, "%.2f \u00c5", "edge of the data", file);
     print_card(report_about_number(r, "used"), "%.0f", "images used", file);
     if (r->starts > 0) print_card(r->r_factor, "%.3f", "R factor, final phasing", file);

@@ -153,17 +153,6 @@ void report_print_convergence(const report_data *r, FILE *file)
 
 /* -- resolution -- */
 
-double report_crossing(const report_curve *c, double level)
-{
-    if (c->n < 2 || !(c->value[1] >= level)) return NAN;
-    for (int i = 2; i < c->n; i++) {
-        if (c->value[i] >= level) continue;
-        const double part = (c->value[i - 1] - level) / (c->value[i - 1] - c->value[i]);
-        return 1 / (c->s[i - 1] + part * (c->s[i] - c->s[i - 1]));
-    }
-    return NAN;
-}
-
 /* Without the shell of s = 0. */
 static svg_line line_of(const report_curve *c, const char *name, int colour)
 {

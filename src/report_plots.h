@@ -9,7 +9,4 @@ void report_print_convergence(const report_data *r, FILE *file);
 void report_print_resolution(const report_data *r, FILE *file);
 void report_print_orientations(const report_data *r, FILE *file);
 
-/* Where a curve first falls below the level, in A; NAN if it does not, or begins below. */
-double report_crossing(const report_curve *c, double level);
-
 #endif

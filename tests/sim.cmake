@@ -1,6 +1,6 @@
 # The simulator, structure files, HDF5, MRC and data sets.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-foreach(unit convert dataset detector files formats formats_hdf5 full_disk molecule molecule_cif random scatter
+foreach(unit convert dataset detector files formats formats_hdf5 full_disk molecule molecule_cif page random scatter
     scatter_nufft simulate skopi)
   add_executable(test_${unit} test_${unit}.c)
   target_compile_definitions(test_${unit} PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
