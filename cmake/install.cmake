@@ -19,6 +19,7 @@ install(FILES ${CMAKE_BINARY_DIR}/nufft-config.cmake ${CMAKE_BINARY_DIR}/nufft-c
   DESTINATION ${nufft_config})
 install(EXPORT nufft NAMESPACE nufft:: DESTINATION ${nufft_config})
 file(RELATIVE_PATH PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" PC_TO_PREFIX ${PC_TO_PREFIX})
 string(REPLACE ";" " " PC_OPENMP "${OpenMP_C_FLAGS}")
 if(MTIP_CUDA)
   set(PC_CUDA "-L${CUDAToolkit_LIBRARY_DIR} -lcufft -lcudart -lstdc++ -ldl -lrt")

@@ -19,3 +19,5 @@ set_target_properties(nufft_cuda_radix PROPERTIES CUDA_STANDARD 17)
 target_link_libraries(nufft_cuda_radix PRIVATE mtip_flags CUDA::cudart)
 target_sources(nufft PRIVATE $<TARGET_OBJECTS:nufft_cuda_radix>)
 target_link_libraries(nufft PRIVATE CUDA::cufft CUDA::cudart)
+# Projects that link the installed library and know no CUDA themselves.
+target_link_libraries(nufft PUBLIC $<INSTALL_INTERFACE:$<LINK_ONLY:stdc++>>)
