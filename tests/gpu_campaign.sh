@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the NUFFT with CUDA on a machine with a GPU and runs what is asked for.
-# Usage: gpu_campaign.sh BUILD_DIR OUTPUT_DIR [test] [sanitize] [profile OPTION..] [bench OPTION..]
+# Usage: gpu_campaign.sh BUILD_DIR OUTPUT_DIR [test] [profile OPTION..] [bench OPTION..]
 # `bench` and `profile` take all the arguments after them, options of `mtip bench nufft`.
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 out=$2
@@ -17,13 +17,6 @@ while [ $# -gt 0 ]; do
         MTIP_REQUIRE_GPU=1 timeout 400 "$test" >"$out/test.log" 2>&1
         echo "test: $?"
         grep -E 'FAILED|ERROR|PASSED|bound|Error' "$out/test.log" | head -"${LINES_SHOWN:-60}"
-        ;;
-    sanitize)
-        for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
-            timeout "${SANITIZE_S:-120}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-                "$build/tests/sanitize_nufft_cuda" >"$out/$tool.log" 2>&1
-            echo "$tool: $? $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.log")"
-        done
         ;;
     profile)
         ncu --clock-control none --set full --launch-skip "${SKIP:-0}" --launch-count "${COUNT:-6}" \

@@ -1,5 +1,6 @@
 /* test_nufft_cuda.c: the suite of the NUFFT on a GPU, with every method, and what only a GPU can
-   get wrong.  Without a GPU it is skipped visibly (77), which MTIP_REQUIRE_GPU=1 forbids. */
+   get wrong.  Usage: test_nufft_cuda [METHOD|gpu]..., all of them without arguments.  Without a GPU it
+   is skipped visibly (77), which MTIP_REQUIRE_GPU=1 forbids. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,27 +262,10 @@ static void two_devices_run_in_two_threads(void **state)
         assert_true(e[i].forward <= 1e-12 && e[i].adjoint <= 1e-12);
 }
 
-int main(void)
+static int gpu_only(const device *dev)
 {
-    device *dev;
-    if (device_create_cuda(-1, &dev) != STATUS_OK) {
-        const char *required = getenv("MTIP_REQUIRE_GPU");
-        bool must = required && strcmp(required, "0") != 0 && *required;
-        fprintf(stderr, "%s: %s\n", must ? "FAILED" : "SKIPPED", status_message());
-        return must ? 1 : SKIPPED;
-    }
-    int failed = nufft_suite(dev, "nufft on a GPU");
-    for (int method = NUFFT_GM; method < NUFFT_METHODS; method++) {
-        char name[80];
-        case_use_method((nufft_method)method);
-        snprintf(name, sizeof name, "nufft on a GPU, %s where it fits",
-                 nufft_method_name((nufft_method)method));
-        failed |= nufft_suite(dev, name);
-        fprintf(stderr, "%s: %d plans did not\n", name, case_use_method(NUFFT_DEFAULT));
-    }
-    const device *behind = dev;
     const struct CMUnitTest tests[] = {
-#define TEST(function) cmocka_unit_test_prestate(function, &behind)
+#define TEST(function) cmocka_unit_test_prestate(function, &dev)
         TEST(every_method_reaches_the_tolerance),
         TEST(every_width_of_the_3d_kernels_is_right),
         TEST(a_deterministic_plan_gives_the_same_bits),
@@ -292,7 +276,41 @@ int main(void)
         TEST(two_devices_run_in_two_threads),
 #undef TEST
     };
-    failed |= cmocka_run_group_tests_name("nufft, GPU only", tests, NULL, NULL) ? 1 : 0;
+    return cmocka_run_group_tests_name("nufft, GPU only", tests, NULL, NULL) ? 1 : 0;
+}
+
+static int with_method(const device *dev, nufft_method method)
+{
+    char name[80];
+    case_use_method(method);
+    snprintf(name, sizeof name, "nufft on a GPU, %s where it fits", nufft_method_name(method));
+    int failed = nufft_suite(dev, name);
+    fprintf(stderr, "%s: %d plans did not\n", name, case_use_method(NUFFT_DEFAULT));
+    return failed;
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+    bool found = argc < 2;
+    for (int i = 1; i < argc; i++)
+        found = found || strcmp(argv[i], name) == 0;
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    device *dev;
+    if (device_create_cuda(-1, &dev) != STATUS_OK) {
+        const char *required = getenv("MTIP_REQUIRE_GPU");
+        bool must = required && strcmp(required, "0") != 0 && *required;
+        fprintf(stderr, "%s: %s\n", must ? "FAILED" : "SKIPPED", status_message());
+        return must ? 1 : SKIPPED;
+    }
+    int failed = 0;
+    for (int method = NUFFT_DEFAULT; method < NUFFT_METHODS; method++)
+        if (wanted(argc, argv, nufft_method_name((nufft_method)method)))
+            failed |= with_method(dev, (nufft_method)method);
+    if (wanted(argc, argv, "gpu")) failed |= gpu_only(dev);
     device_destroy(dev);
     return failed;
 }
