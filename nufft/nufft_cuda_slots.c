@@ -1,6 +1,8 @@
 /* nufft_cuda_slots.c: the points of a plan on a GPU: memory, and the choice of a sort. */
 #include "nufft/nufft_cuda_state.h"
 
+#include <math.h>
+
 #ifndef GPU_PART_FROM
 #define GPU_PART_FROM 4e6 /* points: measured, nufft/NOTES.md */
 #endif
@@ -79,14 +81,29 @@ static void choose_parts(gpu *g, int64_t n)
     g->points.n_parts = (int)parts_of(bins, shift);
 }
 
-/* Whether a thread for each of n points beats tiles, whose windows few points do not fill: measured
-   (nufft/NOTES.md). */
+/* Where a thread for each point beats tiles, whose windows few points do not fill: below `always`
+   points a fine cell, and below `if_few` where there are fewer than `few` of them. By measurement
+   (nufft/NOTES.md), in 3D by width. */
+typedef struct limit {
+    double always, if_few, few;
+} limit;
+
+static const limit SPREAD_2D = {0.02, INFINITY, 5e3}, INTERPOLATE_2D = {0.4, INFINITY, 5e3};
+static const limit SPREAD_3D[] = {
+    [2] = {0.2, 0.3, 2e4}, [3] = {0.045, 0.12, 1.5e4}, [4] = {0.015, 0.025, 8e3},
+    [5] = {0, 0.025, 8e3}, [6] = {0, 0.025, 8e3},      [8] = {0}};
+static const limit INTERPOLATE_3D[] = {
+    [2] = {INFINITY},          [3] = {0.15, INFINITY, 5e6}, [4] = {0.05, 0.15, 3e4},
+    [5] = {0.025, 0.055, 1e4}, [6] = {0.022, 0.06, 1.5e4},  [7] = {0.02, 0.06, 1.5e4},
+    [8] = {0.02, 0.06, 1.5e4}};
+
 static bool are_few(const gpu_grid *g, int64_t n, bool spread)
 {
     double density = (double)n / (double)g->n_cells;
-    if (g->dim == 2 && g->width <= 8) return n < 5000 || density < (spread ? 0.02 : 0.4);
-    if (spread) return false;
-    return density < 0.02 || (g->width <= 3 && REAL_PRECISION == PRECISION_SINGLE);
+    if (g->width > 8) return false;
+    const limit *l = g->dim == 2 ? (spread ? &SPREAD_2D : &INTERPOLATE_2D)
+                                 : (spread ? SPREAD_3D : INTERPOLATE_3D) + g->width;
+    return density < l->always || (density < l->if_few && (double)n < l->few);
 }
 
 static status sort(gpu *g, int64_t n, const void *const coordinates[])
