@@ -66,22 +66,13 @@ static status check_sizes(const nufft_setup *s, precision p)
     return STATUS_OK;
 }
 
-/* The error that rounding makes: a few units in the last place in the transforms, raised by what
-   the deconvolution amplifies. */
-static double rounding_error(const nufft_setup *s, precision p)
-{
-    double amplified = 1;
-    for (int d = 0; d < s->dim; d++)
-        amplified *= sqrt(s->factors[d][s->modes[d] / 2] / s->factors[d][0]);
-    return 2 * (p == PRECISION_SINGLE ? 0x1p-24 : 0x1p-53) * amplified;
-}
-
 /* Makes the kernel of this width and the fine grid; `larger` asks for the next larger smooth
-   sizes. Returns the expected error. */
-static double try_width(nufft_setup *s, int width, double sigma, bool larger)
+   sizes. Returns the expected error: that of the kernel, and that of rounding, a few units in the last
+   place in the transforms, raised by what the deconvolution amplifies. */
+static double try_width(nufft_setup *s, precision p, int width, double sigma, bool larger)
 {
     window_make(width, sigma, &s->window);
-    double sum = 0;
+    double sum = 0, amplified = 1;
     for (int d = 0; d < s->dim; d++) {
         double least = ceil(sigma * (double)s->modes[d]);
         int64_t n = least < 2.0 * width ? 2 * width : (int64_t)least;
@@ -89,16 +80,18 @@ static double try_width(nufft_setup *s, int width, double sigma, bool larger)
         if (larger) s->fine[d] = fft_good_size(s->fine[d] + 1, true);
         double error = window_error(&s->window, s->modes[d], s->fine[d]);
         sum += error * error;
+        amplified *= sqrt(window_edge(&s->window, s->modes[d], s->fine[d]));
     }
-    return sqrt(sum);
+    return hypot(sqrt(sum), 2 * (p == PRECISION_SINGLE ? 0x1p-24 : 0x1p-53) * amplified);
 }
 
 /* The estimate is a mean over points and modes: a given transform may do a little worse, and the
-   more so the fewer modes it has. */
-static double margin(const nufft_setup *s)
+   more so the fewer modes it has, and in 3D where the error rises steeply towards the outermost modes,
+   on a grid that is not larger than it must be. */
+static double margin(const nufft_setup *s, bool larger)
 {
     double n = (double)s->modes[0] * (double)s->modes[1] * (double)s->modes[2];
-    return n < 1000 ? 0.6 : 0.8;
+    return n < 1000 ? 0.6 : s->dim == 3 && !larger ? 0.7 : 0.8;
 }
 
 static int widest(precision p, double sigma)
@@ -114,8 +107,8 @@ static double choose(nufft_setup *s, precision p, double tolerance, double sigma
     double error = 1;
     for (int width = 2; width <= widest(p, sigma); width++) {
         for (int larger = 0; larger < 2; larger++) {
-            error = try_width(s, width, sigma, larger);
-            if (error <= margin(s) * tolerance) return error;
+            error = try_width(s, p, width, sigma, larger);
+            if (error <= margin(s, larger) * tolerance) return error;
             if (error > 3 * tolerance) break;
         }
     }
@@ -149,13 +142,13 @@ static status prepare(nufft *plan, const nufft_options *o)
             FAIL(STATUS_RESOURCE, "modes[%d] is %lld, above what a plan can index", d,
                  (long long)s->modes[d]);
     double sigma = o->upsampling == 1.25 ? 1.25 : 2;
-    double error = choose(s, o->precision, o->tolerance, sigma);
+    double expected = choose(s, o->precision, o->tolerance, sigma);
     TRY(check_sizes(s, o->precision));
     TRY(make_factors(plan));
-    plan->info = (nufft_info){.dim = s->dim, .width = s->window.width, .upsampling = sigma};
+    plan->info = (nufft_info){
+        .dim = s->dim, .width = s->window.width, .upsampling = sigma, .expected = expected};
     for (int d = 0; d < 3; d++)
         plan->info.fine[d] = s->fine[d];
-    plan->info.expected = hypot(error, rounding_error(s, o->precision));
     return plan->backend->create(s, &plan->state);
 }
 

@@ -207,6 +207,13 @@ double window_error(const window *w, int64_t modes, int64_t fine)
     return sqrt(total / N_SAMPLES);
 }
 
+double window_edge(const window *w, int64_t modes, int64_t fine)
+{
+    samples s;
+    make_samples(w, &s);
+    return transform(&s, 0) / transform(&s, (double)(modes / 2) / (double)fine);
+}
+
 void window_factors(const window *w, int64_t modes, int64_t fine, double *factors)
 {
     enum { RESTART = 64 }; /* modes between exact phases; rotation in between */

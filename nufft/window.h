@@ -28,6 +28,9 @@ void window_make(int width, double sigma, window *made);
    kernel makes in one dimension of `modes` modes on `fine` cells. */
 double window_error(const window *w, int64_t modes, int64_t fine);
 
+/* What the outermost mode is multiplied with over what mode 0 is: factors[modes/2] / factors[0]. */
+double window_edge(const window *w, int64_t modes, int64_t fine);
+
 /* factors[k] = 1 / (transform of the kernel at mode k), k = 0..modes/2: what modes +-k are to be
    multiplied with. */
 void window_factors(const window *w, int64_t modes, int64_t fine, double *factors);
