@@ -11,6 +11,9 @@ add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<T
   ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${MPIEXEC_EXECUTABLE})
 add_test(NAME jobscript COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_jobscript.sh $<TARGET_FILE:mtip>
   ${CMAKE_SOURCE_DIR})
+add_test(NAME slurm COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/slurm.sh $<TARGET_FILE:mtip>
+  srun codes pmi sbatch signal)
+set_tests_properties(slurm PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600 SKIP_RETURN_CODE 77)
 set_tests_properties(program jobscript PROPERTIES ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
 foreach(what help man completion)
