@@ -6,6 +6,8 @@
 #include "io_atomic.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,4 +118,16 @@ status about_write(const about_run *run, FILE *log)
     TRY(write_left_out(run));
     TRY(write_about(run));
     return print_all(run, log);
+}
+
+bool about_other_data(const char *directory, uint64_t data)
+{
+    char path[PATH_SIZE], line[256];
+    bool other = false;
+    snprintf(path, sizeof path, "%s/about.txt", directory);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "data: ", 6) == 0) other = strtoull(line + 6, NULL, 16) != data;
+    if (file) fclose(file);
+    return other;
 }

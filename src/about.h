@@ -22,4 +22,7 @@ typedef struct about_run {
    One rank. */
 status about_write(const about_run *run, FILE *log);
 
+/* Whether about.txt in this directory tells of data of another checksum. */
+bool about_other_data(const char *directory, uint64_t data);
+
 #endif

@@ -122,6 +122,16 @@ static status write_results(const config *cfg, const reconstruction *made,
 
 enum { SENTENCE_SIZE = CONFIG_TEXT_SIZE + 128 };
 
+/* Nothing speaks against the run any more: an older one makes room for a fresh one. Collective. */
+static status begin(const config *cfg, const catalogue *k, comm *world, device *dev,
+                    run_directory *directory)
+{
+    status result = directory ? run_directory_make_room(directory) : STATUS_OK;
+    if (directory && result == STATUS_OK) log_also_to(run_directory_log(directory));
+    TRY(comm_agree(world, result));
+    return say_about(cfg, k, world, dev, directory);
+}
+
 static status work(const cli *c, comm *world, run_directory *directory, double seconds,
                    char sentence[SENTENCE_SIZE])
 {
@@ -139,7 +149,7 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
     TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
-    TRY_OR(done, say_about(cfg, k, world, dev, directory));
+    TRY_OR(done, begin(cfg, k, world, dev, directory));
     TRY_OR(done, keeper_create(cfg, world, k->checksum, directory, seconds, &keep));
     TRY_OR(done, reconstruct(cfg, dev, world, k, keep, &made));
     snprintf(sentence, SENTENCE_SIZE, "%s %s half-FSC(0.5) %s", cfg->run.directory,
@@ -158,6 +168,28 @@ done:
     return result;
 }
 
+/* A run that is done was of these images, as far as they are still there. Collective. */
+static status confirm_done(const config *cfg, comm *world, const char *sentence)
+{
+    catalogue *k = NULL;
+    int64_t there = access(cfg->data.file, F_OK) == 0;
+    TRY(comm_broadcast(world, &there, 1, COMM_INT64, 0));
+    if (there) TRY(inputs_open(cfg, world, &k));
+    const bool other = there && about_other_data(cfg->run.directory, k->checksum);
+    catalogue_destroy(k);
+    TRY(comm_agree(world, !other
+                              ? STATUS_OK
+                              : FAILED(STATUS_CONFIG,
+                                       "%s was made from other images than those of %s now; "
+                                       "choose another run.directory, or begin anew with --fresh",
+                                       cfg->run.directory, cfg->data.file)));
+    if (comm_rank(world) != 0) return STATUS_OK;
+    log_info("%s is done already, with these settings and images; --fresh begins anew",
+             cfg->run.directory);
+    printf("%s\n", sentence);
+    return STATUS_OK;
+}
+
 status command_reconstruct(const cli *c, comm *world)
 {
     const bool root = comm_rank(world) == 0;
@@ -171,11 +203,7 @@ status command_reconstruct(const cli *c, comm *world)
     int64_t done = *sentence != 0;
     if (result == STATUS_OK) result = comm_broadcast(world, &done, 1, COMM_INT64, 0);
     if (result == STATUS_OK && !done) result = work(c, world, directory, seconds, sentence);
-    if (root && done && result == STATUS_OK) {
-        log_info("%s is done already, with these settings; --fresh begins anew, for new images",
-                 c->config.run.directory);
-        printf("%s\n", sentence);
-    }
+    if (result == STATUS_OK && done) result = confirm_done(&c->config, world, sentence);
     log_also_to(NULL);
     const status closed = run_directory_close(directory, result, status_message());
     return result == STATUS_OK ? comm_agree(world, closed) : result;

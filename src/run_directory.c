@@ -26,6 +26,7 @@ struct run_directory {
     int lock; /* descriptor */
     FILE *log;
     double touched; /* clock_seconds() */
+    bool fresh;     /* an older run is still to be moved away; the log is a temporary file */
 };
 
 static void path_of(const config *cfg, const char *name, char path[PATH_SIZE])
@@ -243,6 +244,14 @@ static status open_log(run_directory *d)
     return STATUS_OK;
 }
 
+/* A log for as long as nothing here may change. */
+static status open_temporary_log(run_directory *d)
+{
+    d->log = tmpfile();
+    if (!d->log) FAIL(STATUS_OUTPUT, "cannot make a temporary file: %s", strerror(errno));
+    return STATUS_OK;
+}
+
 status run_directory_open(const config *cfg, bool fresh, run_directory **opened)
 {
     status result = STATUS_OK;
@@ -253,15 +262,29 @@ status run_directory_open(const config *cfg, bool fresh, run_directory **opened)
     d->lock = -1;
     TRY_OR(fail, make_directory(cfg->run.directory));
     TRY_OR(fail, lock_directory(cfg, &d->lock));
-    if (fresh) TRY_OR(fail, move_away(d));
     remove_leftovers(cfg);
-    TRY_OR(fail, open_log(d));
+    d->fresh = fresh;
+    TRY_OR(fail, fresh ? open_temporary_log(d) : open_log(d));
     *opened = d;
     return STATUS_OK;
 fail:
     unlock_directory(d);
     free(d);
     return result;
+}
+
+status run_directory_make_room(run_directory *d)
+{
+    FILE *before = d->log;
+    if (!d->fresh) return STATUS_OK;
+    TRY(move_away(d));
+    TRY(open_log(d));
+    rewind(before);
+    for (int c = getc(before); c != EOF; c = getc(before))
+        putc(c, d->log);
+    fclose(before);
+    d->fresh = false;
+    return STATUS_OK;
 }
 
 FILE *run_directory_log(const run_directory *d)
@@ -274,7 +297,7 @@ status run_directory_done(const run_directory *d, char *sentence, size_t size)
     char path[PATH_SIZE];
     sentence[0] = 0;
     path_of(d->cfg, "config.resolved.yaml", path);
-    if (!exists(d->cfg, "DONE") || access(path, F_OK) != 0) return STATUS_OK;
+    if (d->fresh || !exists(d->cfg, "DONE") || access(path, F_OK) != 0) return STATUS_OK;
     config *before = malloc(sizeof *before);
     if (!before) FAIL(STATUS_RESOURCE, "out of host memory");
     status result = config_load(path, 0, NULL, before);
@@ -336,7 +359,7 @@ status run_directory_close(run_directory *d, status outcome, const char *sentenc
 {
     if (!d) return STATUS_OK;
     const config *cfg = d->cfg;
-    if (outcome != STATUS_OK && !exists(cfg, "DONE"))
+    if (outcome != STATUS_OK && !d->fresh && !exists(cfg, "DONE"))
         write_end(cfg, outcome == STATUS_STOPPED, sentence);
     const bool lost = ferror(d->log) != 0, unclosed = fclose(d->log) != 0;
     unlock_directory(d);

@@ -17,15 +17,19 @@
 typedef struct run_directory run_directory;
 
 /* Makes the directory (and those above it) if need be, checks that it can be written, locks it, opens
-   log.txt for appending, and removes what runs that were killed have left half written.  fresh: what
-   an older run left is moved to DIRECTORY.1 (or .2, ..) before.  STATUS_OUTPUT. One rank. */
+   log.txt for appending, and removes what runs that were killed have left half written.  fresh: an
+   older run here is left as it is, its log too, until run_directory_make_room.  STATUS_OUTPUT. One
+   rank. */
 status run_directory_open(const config *cfg, bool fresh, run_directory **opened);
+/* The new run can begin: if it is a fresh one, what an older run left is moved to DIRECTORY.1 (or .2, ..),
+   and the log, another file from here on, begins with what has been said so far. STATUS_OUTPUT. */
+status run_directory_make_room(run_directory *d);
 FILE *run_directory_log(const run_directory *d);
 
 /* Whether a run works in a directory now, as far as its lock tells, which is only looked at. */
 bool run_directory_busy(const char *directory);
 
-/* The sentence of DONE, "" if the last run here has not come to its end: good for size bytes.
+/* The sentence of DONE, "" if the last run here has not come to its end, or is to be moved away: good for size bytes.
    STATUS_CONFIG if its settings were others. */
 status run_directory_done(const run_directory *d, char *sentence, size_t size);
 

@@ -52,6 +52,26 @@ expect 0 'alone is done already' 'done'
 go 2 --set run.directory=alone --set run.seed=2 --set phase.beta=0.8
 expect 3 'alone was made with other settings: phase.beta, run.seed changed' 'other settings'
 
+# So are other images under the same name, whether they are older or not; none are no other ones.
+cp -p images.h5 kept.h5
+"$mtip" simulate -q a.yaml --set simulate.seed=2
+touch -r kept.h5 images.h5
+go 2 --set run.directory=alone
+expect 3 'alone was made from other images than those of images.h5 now' 'other images'
+rm images.h5
+go 2 --set run.directory=alone
+expect 0 'alone is done already' 'without the images'
+mv kept.h5 images.h5
+
+# What --fresh would begin in vain leaves the old run as it is.
+before=$(ls -l alone && cat alone/log.txt)
+go 2 --set run.directory=alone --fresh --set data.file=none.h5
+expect 4 'none.h5' 'fresh, without images'
+go 2 --set run.directory=alone --fresh --set grid.size=8
+expect 3 'grid.size' 'fresh, with a bad setting'
+[ "$(ls -l alone && cat alone/log.txt)" = "$before" ] && [ ! -e alone.1 ] ||
+  say '--fresh has touched the old run before it was refused'
+
 # A STOP file ends it at once, with a checkpoint; 4 ranks, then 2, then 3.
 mkdir run
 touch run/STOP
@@ -151,6 +171,7 @@ go 2 --fresh
 expect 0 'the old run is now in run.1' 'fresh'
 same 'fresh'
 [ -e run.1/checkpoint.h5 ] || say 'fresh has lost the old run'
+grep -q 'images of .* pixels' run/log.txt || say 'fresh has lost the beginning of its log'
 
 # Two at once: the second is told; a lock of a process that is no more, or of the same job, is not in
 # the way; one of another host is, while it is fresh.
