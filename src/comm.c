@@ -77,10 +77,11 @@ status comm_start(int *argc, char ***argv, comm **world)
     if (!c) FAIL(STATUS_RESOURCE, "out of host memory");
     c->mpi = MPI_COMM_WORLD;
     *world = c;
+    TRY(comm_describe(c));
     if (provided < MPI_THREAD_FUNNELED)
         FAIL(STATUS_RESOURCE, "the MPI library gives thread level %d, funneled (%d) is needed",
              provided, MPI_THREAD_FUNNELED);
-    return comm_describe(c);
+    return STATUS_OK;
 }
 
 void comm_finish(comm *world)

@@ -110,3 +110,15 @@ foreach(device cpu cuda)
   set_tests_properties(corruption.${device} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
     ENVIRONMENT "${mpi_environment}")
 endforeach()
+
+# An MPI library that fails, and names of files.
+find_package(MPI REQUIRED COMPONENTS C)
+add_library(inject_mpi MODULE inject_mpi.c)
+target_link_libraries(inject_mpi PRIVATE MPI::MPI_C)
+set_target_properties(inject_mpi PROPERTIES C_VISIBILITY_PRESET default)
+add_test(NAME mpi_fault COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_mpi_fault.sh $<TARGET_FILE:mtip>
+  ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR} $<TARGET_FILE:inject_mpi>)
+add_test(NAME paths COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_paths.sh $<TARGET_FILE:mtip>
+  ${CMAKE_SOURCE_DIR})
+set_tests_properties(mpi_fault paths PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600
+  ENVIRONMENT "${mpi_environment}")

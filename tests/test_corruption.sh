@@ -12,7 +12,7 @@ if [ "$device" = cuda ] && ! "$mtip" info | grep -q '^GPU .*GPU-'; then
   exit 77
 fi
 failed=0
-cat >a.yaml <<END1
+cat >a.yaml <<END
 molecule: {file: $source/tests/data/2LYZ.pdb, b_factor: 30}
 detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
 simulate: {images: 60, photons_per_image: 1e4, output: images.h5}
@@ -22,7 +22,7 @@ slice: {references: 120, final_references: 120, batch: 50}
 phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 5, hio: 5}
 run: {generations: 4, final_generations: 2, attempts: 1, check_invariants: true, directory: run}
 parallel: {backend: $device}
-END1
+END
 "$mtip" simulate -q a.yaml >out 2>&1 || { cat out; failed=1; }
 # wrong FUNCTION EVERY TEXT: flipped bits end the run with this complaint.
 wrong() {
