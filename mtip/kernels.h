@@ -69,9 +69,9 @@ typedef struct match_kernels {
                           void *rows);
 } match_kernels;
 
-/* Images in the memory of the device: reals, or halves (IEEE binary16), which hold whole numbers up
-   to HALF_LARGEST exactly. */
-typedef enum row_format { ROWS_REAL, ROWS_HALF } row_format;
+/* Images in the memory of the device: reals; halves (IEEE binary16), which hold whole numbers up to
+   HALF_LARGEST exactly; or lists of the pixels that are not 0. */
+typedef enum row_format { ROWS_REAL, ROWS_HALF, ROWS_LISTS } row_format;
 
 enum { HALF_LARGEST = 2048 };
 
@@ -80,12 +80,16 @@ typedef struct image_rows {
     int64_t n_rows, n_pixels;
     int64_t
         stride; /* of rows, at least n_pixels; a multiple of 8 for halves, which tensor cores like */
-    void *data;
+    void *data;        /* of lists: int64_t [n_rows + 1], where each row begins in */
+    int32_t *pixel;    /* ascending in a row, and */
+    void *value;       /* reals, */
+    int64_t n_entries; /* this many, of all rows */
 } image_rows;
 
-/* Bytes of a row. */
+/* Bytes of a row in data. */
 static inline int64_t image_row_bytes(const image_rows *rows, precision p)
 {
+    if (rows->format == ROWS_LISTS) return sizeof(int64_t);
     return rows->format == ROWS_HALF ? 2 * rows->stride : real_bytes(p, rows->stride);
 }
 
@@ -104,7 +108,10 @@ typedef struct image_kernels {
     /* ROWS_HALF is understood: tensor cores multiply them with the other factor as a sum of two
        halves, 22 bits, and add up in single precision. */
     bool halves;
-    /* rows = counts [n_rows][n_pixels] (floats on the device), or, with weights [n_pixels], their
+    /* ROWS_LISTS is understood, and faster than rows of images with fewer photons a pixel than this;
+       0: never */
+    double lists;
+    /* rows (not of ROWS_LISTS) = counts [n_rows][n_pixels] (floats on the device), or, with weights [n_pixels], their
        products, each row divided by its norm */
     status (*store)(const device *dev, const float *counts, const void *weights,
                     const image_rows *rows);

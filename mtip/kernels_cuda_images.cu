@@ -222,5 +222,5 @@ static status accumulate(const device *dev, const image_rows *rows, int64_t n, i
 
 extern "C" const image_kernels PRECISE(image_kernels_cuda);
 extern "C" const image_kernels PRECISE(image_kernels_cuda) = {
-    REAL_PRECISION == PRECISION_SINGLE, store, count, score, accumulate,
+    REAL_PRECISION == PRECISION_SINGLE, 0, store, count, score, accumulate,
 };

@@ -1,5 +1,7 @@
 #include "mtip/match.h"
 
+#include "mtip/match_rows.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +37,6 @@ struct match {
     double *score, *beta, *entropy, *expected;
 };
 
-/* Rows that go to the device at once. */
-enum { UPLOAD_ROWS = 4096 };
-
 /* Numbers from row to row of arrays of n columns: whole sectors of memory. */
 static int64_t row_stride(int64_t n)
 {
@@ -61,53 +60,28 @@ static status upload_new(const match *m, const double *from, int64_t n, void **t
     return upload(m, from, n, *to);
 }
 
-/* Counts to rows, or with weights to weighted rows of norm 1, through a piece of device memory. */
-static status store_images(match *m, const float *counts, const void *weights, image_rows *rows)
+static row_format choose_format(const match *m, const match_source *counts)
 {
-    const int64_t n = m->options.n_pixels, piece = smaller(m->options.n_images, UPLOAD_ROWS);
-    const precision p = m->options.precision;
-    const int64_t bytes = m->n_rows * image_row_bytes(rows, p);
-    void *on_device;
-    TRY(device_alloc(m->dev, bytes, &rows->data));
-    TRY(device_zero(m->dev, rows->data, bytes));
-    TRY(device_alloc(m->dev, piece * n * (int64_t)sizeof *counts, &on_device));
-    status result = STATUS_OK;
-    for (int64_t first = 0; first < m->options.n_images && result == STATUS_OK; first += piece) {
-        const int64_t count = smaller(piece, m->options.n_images - first);
-        const image_rows part = image_rows_part(rows, p, first, count);
-        result = device_from_host(m->dev, on_device, counts + first * n,
-                                  count * n * (int64_t)sizeof *counts);
-        if (result == STATUS_OK) result = m->products->store(m->dev, on_device, weights, &part);
-    }
-    device_free(m->dev, on_device);
-    return result;
-}
-
-/* Whether all are whole numbers that halves hold. */
-static bool fit_halves(const device *dev, const float *counts, int64_t n)
-{
-    int misfit = 0;
-#pragma omp parallel for num_threads(device_threads(dev)) schedule(static) reduction(| : misfit)
-    for (int64_t i = 0; i < n; i++) /* branch free, so that it vectorises */
-        misfit |=
-            !(counts[i] >= 0) | !(counts[i] <= HALF_LARGEST) | (counts[i] != (float)(int)counts[i]);
-    return !misfit;
+    double photons = 0;
+    if (m->options.method != MATCH_EMC) return ROWS_REAL;
+    for (int64_t p = 0; p < m->options.n_pixels; p++)
+        photons += m->mean[p];
+    if (!counts->rows && photons < m->products->lists * (double)m->options.n_pixels)
+        return ROWS_LISTS;
+    const bool halves = m->options.halves && m->products->halves &&
+                        match_rows_fit_halves(m->dev, &m->options, counts);
+    return halves ? ROWS_HALF : ROWS_REAL;
 }
 
 /* The images as counts for the tomograms, and as what the scores are made of. */
-static status keep_images(match *m, const float *counts)
+static status keep_images(match *m, const match_source *counts)
 {
-    const int64_t n = m->options.n_pixels;
-    const bool halves = m->options.halves && m->products->halves &&
-                        m->options.method == MATCH_EMC &&
-                        fit_halves(m->dev, counts, m->options.n_images * n);
-    m->images = (image_rows){halves ? ROWS_HALF : ROWS_REAL, m->n_rows, n,
-                             halves ? (n + 7) / 8 * 8 : n, NULL};
-    TRY(store_images(m, counts, NULL, &m->images));
+    TRY(match_rows_create(m->dev, &m->options, counts, choose_format(m, counts), m->n_rows, NULL,
+                          &m->images));
     m->scored = m->images;
     if (m->options.method != MATCH_NCC) return STATUS_OK;
-    m->scored.data = NULL;
-    return store_images(m, counts, m->whitening, &m->scored);
+    return match_rows_create(m->dev, &m->options, counts, ROWS_REAL, m->n_rows, m->whitening,
+                             &m->scored);
 }
 
 static bool keeps(const match_options *options, int64_t n_rows, int64_t n_references)
@@ -180,7 +154,7 @@ static status upload_pixels(match *m, const match_pixels *pixels)
 }
 
 status match_create(const device *dev, const match_options *options, const match_pixels *pixels,
-                    const float *images, match **created)
+                    const match_source *images, match **created)
 {
     status result = STATUS_OK;
     *created = NULL;
@@ -206,12 +180,13 @@ fail:
 void match_destroy(match *m)
 {
     if (!m) return;
-    if (m->scored.data != m->images.data) device_free(m->dev, m->scored.data);
-    void *on_device[] = {m->correction,    m->offset,         m->whitening,  m->images.data,
-                         m->fluence,       m->coefficient,    m->counts,     m->state.max,
-                         m->state.best,    m->state.sums,     m->state.beta, m->state.log_z,
-                         m->state.entropy, m->state.expected, m->scores,     m->posterior,
-                         m->active,        m->bias,           m->scratch,    m->weights};
+    if (m->scored.data != m->images.data) match_rows_free(m->dev, &m->scored);
+    match_rows_free(m->dev, &m->images);
+    void *on_device[] = {m->correction,     m->offset,     m->whitening,   m->fluence,
+                         m->coefficient,    m->counts,     m->state.max,   m->state.best,
+                         m->state.sums,     m->state.beta, m->state.log_z, m->state.entropy,
+                         m->state.expected, m->scores,     m->posterior,   m->active,
+                         m->bias,           m->scratch,    m->weights};
     for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
         device_free(m->dev, on_device[i]);
     void *on_host[] = {m->mean,    m->best,     m->score,        m->beta,
@@ -374,6 +349,13 @@ void match_get_images(const match *m, match_images *images)
     *images = (match_images){m->best, m->score, m->beta, m->entropy, m->expected};
 }
 
+int64_t match_image_bytes(const match *m)
+{
+    const int64_t all = match_rows_bytes(&m->images, m->options.precision);
+    if (m->scored.data == m->images.data) return all;
+    return all + match_rows_bytes(&m->scored, m->options.precision);
+}
+
 bool match_keeps_scores(const match *m)
 {
     return m->keep;
@@ -389,8 +371,10 @@ status match_get_score(const match *m, int64_t first, int64_t column, int64_t im
 
 status match_posterior_sums(match *m, int64_t n_active, double *sums)
 {
-    const image_rows rows = {ROWS_REAL, m->n_rows, m->max_batch, m->max_batch,
-                             n_active < 0 ? m->posterior : m->active};
+    const image_rows rows = {.n_rows = m->n_rows,
+                             .n_pixels = m->max_batch,
+                             .stride = m->max_batch,
+                             .data = n_active < 0 ? m->posterior : m->active};
     TRY(m->products->count(m->dev, &rows, n_active < 0 ? m->batch : n_active, m->counts));
     return device_to_host(m->dev, sums, m->counts, m->options.n_images * (int64_t)sizeof *sums);
 }

@@ -27,6 +27,7 @@
 #define MTIP_MATCH_H
 
 #include "mtip/kernels.h"
+#include "mtip/photons.h"
 
 enum { MATCH_BLOCK = 32 };
 
@@ -67,9 +68,16 @@ typedef struct match_memory {
 void match_forecast(device_kind kind, const match_options *options, int64_t n_references,
                     int64_t max_batch, match_memory *memory);
 
-/* images: counts, host [n_images][n_pixels] floats. Copies what it needs. */
+/* Images in host memory (not kept). */
+typedef struct match_source {
+    const float *rows;         /* [n_images][n_pixels], or NULL: */
+    const photon_lists *lists; /* of n_images. Where they are short enough for that to be faster
+                                  (by pixels->mean, alike on all ranks), and the backend can, they
+                                  stay lists: MATCH_EMC then sums over photons. */
+} match_source;
+
 status match_create(const device *dev, const match_options *options, const match_pixels *pixels,
-                    const float *images, match **created);
+                    const match_source *images, match **created);
 void match_destroy(match *m);
 
 /* Starts a generation of n_references, batches of at most max_batch, using the first n_pixels_used
@@ -93,6 +101,8 @@ status match_counts(match *m, int64_t n_pixels_used, double *counts);
 
 void match_get_images(const match *m, match_images *images);
 bool match_keeps_scores(const match *m);
+/* Bytes of device memory that the images take. */
+int64_t match_image_bytes(const match *m);
 
 /* For checks: the score of an image for reference first + column, of the batch that began at `first`
    and was added last; and sums[k] = sum_r P_kr, host [n_images], over the batch of the last

@@ -148,7 +148,7 @@ static status make_match(iteration *it)
                                    .n_images = it->options.images,
                                    .n_pixels = it->n_pixels};
     const match_pixels pixels = {.correction = ones, .mean = ones};
-    result = match_create(it->dev, &options, &pixels, counts, &it->match);
+    result = match_create(it->dev, &options, &pixels, &(match_source){counts, NULL}, &it->match);
     if (result == STATUS_OK) result = match_set_fluence(it->match, it->weights);
 done:
     free(values);

@@ -101,22 +101,6 @@ status photon_lists_allocate(const char *path, int64_t count, int64_t n, photon_
     FAIL(STATUS_RESOURCE, "%s: no memory for %lld photons", path, (long long)n);
 }
 
-void photon_lists_free(photon_lists *p)
-{
-    free(p->start);
-    free(p->pixel);
-    free(p->counts);
-    *p = (photon_lists){0};
-}
-
-void photon_lists_spread(const photon_lists *p, int64_t n_pixels, float *images)
-{
-    memset(images, 0, (size_t)(p->n_images * n_pixels) * sizeof *images);
-    for (int64_t i = 0; i < p->n_images; i++)
-        for (int64_t k = p->start[i]; k < p->start[i + 1]; k++)
-            images[i * n_pixels + p->pixel[k]] = (float)p->counts[k];
-}
-
 static status check_list(const char *path, int64_t image, int64_t n_pixels, const photon_lists *p,
                          int64_t i, uint8_t *seen)
 {

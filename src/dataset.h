@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "geometry.h"
+#include "mtip/photons.h"
 #include "mtip/scatter.h"
 
 /* ---- reading; not collective ---------------------------------------------------------------- */
@@ -75,19 +76,8 @@ status dataset_read(const dataset *ds, int64_t first, int64_t count, float *imag
 /* Whether images can be read as lists of photons: they are so in the file, and stay as they are. */
 bool dataset_is_sparse(const dataset *ds);
 
-/* Pixels with counts: those of image i are entries start[i] .. start[i+1]-1, each pixel once. */
-typedef struct photon_lists {
-    int64_t n_images;
-    int64_t *start;  /* [n_images + 1] */
-    int32_t *pixel;  /* [start[n_images]] */
-    int32_t *counts; /* the same */
-} photon_lists;
-
 /* Photons of images first .. first+count-1, which the caller frees; of a dataset that is sparse. */
 status dataset_read_photons(const dataset *ds, int64_t first, int64_t count, photon_lists *read);
-void photon_lists_free(photon_lists *p);
-/* The lists as images [n_images][n_pixels]. */
-void photon_lists_spread(const photon_lists *p, int64_t n_pixels, float *images);
 
 /* True orientations [count][4] of these images, unit quaternions w, x, y, z of the particle's
    rotation, and true fluences [count] (1 where the file has none; NULL: not wanted).  STATUS_INPUT

@@ -106,7 +106,7 @@ static status dragonfly_read(const dataset *ds, int64_t first, int64_t count, fl
 {
     photon_lists p = {0};
     TRY(dragonfly_read_photons(ds, first, count, &p));
-    photon_lists_spread(&p, n_stored(ds), images);
+    photon_lists_spread(&p, 0, count, n_stored(ds), images);
     photon_lists_free(&p);
     return STATUS_OK;
 }

@@ -237,7 +237,7 @@ static status emc_read(const dataset *ds, int64_t first, int64_t count, float *i
     if (e->type != TYPE_SPARSE) return read_dense(ds, first, count, images);
     photon_lists p;
     TRY(read_sparse(ds, first, count, &p));
-    photon_lists_spread(&p, e->num_pix, images);
+    photon_lists_spread(&p, 0, count, e->num_pix, images);
     photon_lists_free(&p);
     return STATUS_OK;
 }

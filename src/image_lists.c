@@ -80,15 +80,3 @@ status image_lists_read(const catalogue *k, const int64_t *source, int64_t n, ph
     if (result != STATUS_OK) photon_lists_free(lists);
     return result;
 }
-
-status images_spread(const images *set, float **rows)
-{
-    *rows = NULL;
-    if (set->counts) return STATUS_OK;
-    *rows = malloc((size_t)(set->n_local * set->n_pixels + 1) * sizeof **rows);
-    if (!*rows)
-        FAIL(STATUS_RESOURCE, "out of host memory for %lld images of %lld pixels",
-             (long long)set->n_local, (long long)set->n_pixels);
-    photon_lists_spread(&set->lists, set->n_pixels, *rows);
-    return STATUS_OK;
-}

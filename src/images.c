@@ -408,6 +408,15 @@ fail:
     return result;
 }
 
+void images_row(const images *set, int64_t i, float *row)
+{
+    const int64_t n = set->n_pixels;
+    if (set->counts)
+        memcpy(row, set->counts + i * n, (size_t)n * sizeof *row);
+    else
+        photon_lists_spread(&set->lists, i, 1, n, row);
+}
+
 void images_destroy(images *set)
 {
     if (!set) return;

@@ -61,9 +61,8 @@ typedef struct images {
 /* The images usable[i] with i % parts == part. Collective. */
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created);
 void images_destroy(images *set);
-/* The images of this rank as rows [n_local][n_pixels], which the caller frees; NULL where they are so
-   in counts. */
-status images_spread(const images *set, float **rows);
+/* Image i of this rank, row [n_pixels]. */
+void images_row(const images *set, int64_t i, float *row);
 /* Whole blocks of the n images to ranks, as evenly as they go: first, n_local, per_rank. */
 status images_divide(images *set, const comm *c);
 

@@ -41,8 +41,7 @@ static int64_t sample_image(const run *r, int64_t i)
     return i * r->set->n_local / r->check->n_images;
 }
 
-status run_check_create(run *r, const match_options *options, const float *counts,
-                        const double *whitening)
+status run_check_create(run *r, const match_options *options, const double *whitening)
 {
     const int64_t pixels = r->set->n_pixels;
     if (!r->cfg->run.check_invariants) return STATUS_OK;
@@ -51,8 +50,7 @@ status run_check_create(run *r, const match_options *options, const float *count
     TRY(allocate(c, r));
     memcpy(c->whitening, whitening, (size_t)pixels * sizeof *whitening);
     for (int64_t i = 0; i < c->n_images; i++)
-        memcpy(c->counts + i * pixels, counts + sample_image(r, i) * pixels,
-               (size_t)pixels * sizeof *counts);
+        images_row(r->set, sample_image(r, i), c->counts + i * pixels);
     c->method = options->method;
     c->floor = options->floor;
     c->rounding = r->precision == PRECISION_SINGLE ? 1e-5 : 1e-12;
@@ -207,7 +205,8 @@ status run_check_tomograms(run *r, int64_t n_active)
 /* The sum of all of [count][n_used]. */
 static status sum_rows(const run *r, int64_t count, const void *rows, double *sum)
 {
-    const image_rows all = {ROWS_REAL, count, r->n_used, r->n_used, (void *)rows};
+    const image_rows all = {
+        .n_rows = count, .n_pixels = r->n_used, .stride = r->n_used, .data = (void *)rows};
     const int64_t size = count * (int64_t)sizeof(double);
     void *on_device = NULL;
     double *sums = malloc((size_t)size + 1);

@@ -23,10 +23,9 @@
 #include "mtip/merge.h"
 #include "run.h"
 
-/* Makes the run's checks if the config asks for them.  What the match was made of: of the counts,
-   [n_local][n_pixels], samples are copied, and the whitening. */
-status run_check_create(run *r, const match_options *options, const float *counts,
-                        const double *whitening);
+/* Makes the run's checks if the config asks for them.  What the match was made of: of the images
+   samples are copied, and the whitening. */
+status run_check_create(run *r, const match_options *options, const double *whitening);
 void run_check_destroy(run *r);
 
 /* At the beginning of generation `number`. */

@@ -59,12 +59,9 @@ static status create_match(run *r)
                                               set->n_local, set->n_pixels);
     options.floor = slice_floor * mean;
     const match_pixels pixels = {r->catalogue->correction, set->mean, whitening};
-    float *spread = NULL;
-    status result = images_spread(set, &spread);
-    const float *counts = spread ? spread : set->counts;
-    if (result == STATUS_OK) result = match_create(r->dev, &options, &pixels, counts, &r->match);
-    if (result == STATUS_OK) result = run_check_create(r, &options, counts, whitening);
-    free(spread);
+    const match_source counts = {set->counts, &set->lists};
+    status result = match_create(r->dev, &options, &pixels, &counts, &r->match);
+    if (result == STATUS_OK) result = run_check_create(r, &options, whitening);
     free(whitening);
     return result;
 }

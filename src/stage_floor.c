@@ -71,7 +71,7 @@ static int64_t reals(probe o)
 static status measure(const device *dev, precision p, probe o, char *memory, machine_rates *rates)
 {
     const int64_t n = o.edge, matrix = real_bytes(p, n * n), copy = real_bytes(p, o.copied);
-    const image_rows rows = {ROWS_REAL, n, n, n, memory};
+    const image_rows rows = {.n_rows = n, .n_pixels = n, .stride = n, .data = memory};
     for (int i = 0; i < 4; i++) {
         TRY(device_synchronize(dev));
         const double start = clock_seconds();

@@ -13,7 +13,7 @@ enum { IMAGES = 70, REFERENCES = 50, BATCH = 16, TRUE_PIXELS = 24, UNUSED = 5 };
 enum { USED = TRUE_PIXELS + IMAGES, PIXELS = USED + UNUSED };
 
 static const double floor_value = 0.05;
-static bool halves; /* images stored as such, where the device can */
+static bool halves, lists; /* images stored as such, where the device can */
 
 typedef struct problem {
     double slices[REFERENCES][PIXELS], correction[PIXELS], mean[PIXELS], whitening[PIXELS];
@@ -58,14 +58,41 @@ static problem *new_problem(void)
     return p;
 }
 
+/* The pixels of an image in descending order: a file has them in any. */
+static photon_lists list_images(const problem *p, int first, int count)
+{
+    photon_lists made = {.n_images = count,
+                         .start = calloc((size_t)count + 1, sizeof *made.start),
+                         .pixel = malloc((size_t)(count * PIXELS + 1) * sizeof *made.pixel),
+                         .counts = malloc((size_t)(count * PIXELS + 1) * sizeof *made.counts)};
+    assert_true(made.start && made.pixel && made.counts);
+    int64_t n = 0;
+    for (int k = 0; k < count; k++) {
+        for (int i = PIXELS - 1; i >= 0; i--) {
+            if (p->images[first + k][i] == 0) continue;
+            made.pixel[n] = i;
+            made.counts[n++] = (int32_t)p->images[first + k][i];
+        }
+        made.start[k + 1] = n;
+    }
+    return made;
+}
+
 /* A matcher of images first .. first+count-1. */
 static match *new_match(const problem *p, match_method method, int64_t memory, int first, int count)
 {
     const match_options options = {stage.precision, method, memory, floor_value,
                                    count,           PIXELS, halves};
-    const match_pixels pixels = {p->correction, p->mean, p->whitening};
+    double mean[PIXELS]; /* understated, for lists to be chosen; it is else a constant of the scores */
+    for (int i = 0; i < PIXELS; i++)
+        mean[i] = 1e-2 * p->mean[i];
+    const match_pixels pixels = {p->correction, mean, p->whitening};
+    photon_lists photons = {0};
+    if (lists) photons = list_images(p, first, count);
+    const match_source counts = {lists ? NULL : p->images[first], &photons};
     match *m;
-    assert_ok(match_create(stage.dev, &options, &pixels, p->images[first], &m));
+    assert_ok(match_create(stage.dev, &options, &pixels, &counts, &m));
+    photon_lists_free(&photons);
     assert_ok(match_begin(m, REFERENCES, BATCH, USED));
     assert_ok(match_set_fluence(m, p->fluence + first));
     return m;
@@ -440,6 +467,32 @@ static void images_can_be_assigned(void **state)
     free(found), free(p);
 }
 
+/* Of the same images, the lists in less memory where the backend keeps them. */
+static void lists_and_rows_come_to_the_same(void **state)
+{
+    (void)state;
+    problem *p = new_problem();
+    outcome *found[2];
+    int64_t bytes[2];
+    const bool before = lists;
+    for (int i = 0; i < 2; i++) {
+        lists = i == 1;
+        match *m = new_match(p, MATCH_EMC, 1 << 20, 0, IMAGES);
+        bytes[i] = match_image_bytes(m);
+        found[i] = generation(p, m, 4);
+        match_destroy(m);
+    }
+    lists = before;
+    const double tolerance = stage_either(1e-4, 1e-10);
+    assert_near(found[1]->posterior[0], found[0]->posterior[0], IMAGES * REFERENCES, tolerance);
+    assert_near(found[1]->tomograms[0], found[0]->tomograms[0], REFERENCES * USED, tolerance);
+    if (image_kernels_of(stage.dev, stage.precision)->lists > 0)
+        assert_true(bytes[1] < bytes[0] / 2);
+    else
+        assert_int_equal(bytes[1], bytes[0]);
+    free(found[0]), free(found[1]), free(p);
+}
+
 static int group(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,14 +506,18 @@ static int group(void)
         cmocka_unit_test(fixed_point_sums_do_not_depend_on_the_division),
         cmocka_unit_test(counts_are_sums_over_pixels),
         cmocka_unit_test(images_can_be_assigned),
+        cmocka_unit_test(lists_and_rows_come_to_the_same),
     };
     return cmocka_run_group_tests_name("matching", tests, NULL, NULL);
 }
 
 int match_suite(const device *dev, precision p)
 {
-    halves = false;
+    halves = lists = false;
     int failed = stage_run(dev, p, group);
+    lists = true;
+    failed |= stage_run(dev, p, group);
+    lists = false;
     halves = true;
     return failed | (image_kernels_of(dev, p)->halves ? stage_run(dev, p, group) : 0);
 }

@@ -70,7 +70,11 @@ static void store_rows(const pair *counts, const pair *weights, row_format forma
 {
     for (int d = CPU; d <= GPU; d++) {
         const device *dev = test.dev[d];
-        rows[d] = (image_rows){d == GPU ? format : ROWS_REAL, IMAGES, PIXELS, PADDED, data->on[d]};
+        rows[d] = (image_rows){.format = d == GPU ? format : ROWS_REAL,
+                               .n_rows = IMAGES,
+                               .n_pixels = PIXELS,
+                               .stride = PADDED,
+                               .data = data->on[d]};
         must(IMAGE->store(dev, counts->on[d], weights ? weights->on[d] : NULL, &rows[d]));
     }
 }
@@ -418,7 +422,7 @@ static void sums_have_the_same_bits_every_time(void **state)
     cg_case sums = new_cg_case(41, 84);
     must(CG->product(dev, &sums.on[GPU]));
     const double first = scalars_of(&sums, GPU).curvature;
-    const image_rows rows = {ROWS_REAL, 500, 500, 500, x.on[GPU]};
+    const image_rows rows = {.n_rows = 500, .n_pixels = 500, .stride = 500, .data = x.on[GPU]};
     must(IMAGE->score(dev, &rows, 500, 500, x.on[GPU], c.on[GPU], 500));
     double *expected = download(&c, GPU);
     for (int i = 0; i < 20; i++) {
@@ -439,7 +443,8 @@ static void nothing_is_no_work(void **state)
     (void)state;
     pair x = reals(10, 1, -1, 1);
     BOTH(MATCH->rotate(dev, 0, NULL, 5, x.on[d], (void *const[3]){x.on[d], x.on[d], x.on[d]}))
-    BOTH(IMAGE->score(dev, &(image_rows){ROWS_REAL, 0, 5, 5, x.on[d]}, 5, 2, x.on[d], x.on[d], 5))
+    BOTH(IMAGE->score(dev, &(image_rows){.n_pixels = 5, .stride = 5, .data = x.on[d]}, 5, 2,
+                      x.on[d], x.on[d], 5))
     BOTH(MATCH->add_weights(dev, 0, 5, x.on[d], 5, x.on[d], x.on[d]))
     BOTH(MATCH->take_columns(dev, 5, 0, NULL, x.on[d], 1, x.on[d], 1))
     BOTH(VOLUME->scale_half(dev, 0, x.on[d], x.on[d]))

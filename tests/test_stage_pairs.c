@@ -110,7 +110,7 @@ static void matched(const double *slices, double *to)
     for (int i = 0; i < REFERENCES; i++)
         columns[i] = i, weights[i] = 0;
     void *rows = stage_upload(slices, POINTS), *tomograms = stage_new(POINTS);
-    assert_ok(match_create(stage.dev, &options, &constants, images, &m));
+    assert_ok(match_create(stage.dev, &options, &constants, &(match_source){images, NULL}, &m));
     assert_ok(match_begin(m, REFERENCES, REFERENCES, PIXELS));
     assert_ok(match_set_fluence(m, fluences));
     assert_ok(match_add(m, 0, REFERENCES, rows));
