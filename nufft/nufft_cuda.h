@@ -22,9 +22,9 @@
 enum {
     GPU_THREADS = 128, /* of a block of the other kernels */
     GPU_SCAN = 4096,   /* bins scanned by one block; n_bins_padded is a multiple */
-    GPU_PARTS = 16384,
+    GPU_PARTS = 20480,
     GPU_PART_BINS = 2048, /* parts of many points, and the bins of one, at most */
-    GPU_GROUPS = 256,     /* of 64 parts */
+    GPU_GROUPS = 320,     /* of 64 parts */
     GPU_SUMS = 64,        /* blocks that sum up strengths */
     GPU_EMPTY = -1,       /* index of an empty slot */
     GPU_SM_THREADS = 256,

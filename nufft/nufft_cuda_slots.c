@@ -82,27 +82,44 @@ static void choose_parts(gpu *g, int64_t n)
 }
 
 /* Where a thread for each point beats tiles, whose windows few points do not fill: below `always`
-   points a fine cell, and below `if_few` where there are fewer than `few` of them. By measurement
-   (nufft/NOTES.md), in 3D by width. */
+   points a fine cell, and below `if_few` where there are fewer than `few` of them. */
 typedef struct limit {
     double always, if_few, few;
 } limit;
 
-static const limit SPREAD_2D = {0.02, INFINITY, 5e3}, INTERPOLATE_2D = {0.4, INFINITY, 5e3};
-static const limit SPREAD_3D[] = {
-    [2] = {0.2, 0.3, 2e4}, [3] = {0.045, 0.12, 1.5e4}, [4] = {0.015, 0.025, 8e3},
-    [5] = {0, 0.025, 8e3}, [6] = {0, 0.025, 8e3},      [8] = {0}};
-static const limit INTERPOLATE_3D[] = {
-    [2] = {INFINITY},          [3] = {0.15, INFINITY, 5e6}, [4] = {0.05, 0.15, 3e4},
-    [5] = {0.025, 0.055, 1e4}, [6] = {0.022, 0.06, 1.5e4},  [7] = {0.02, 0.06, 1.5e4},
-    [8] = {0.02, 0.06, 1.5e4}};
+/* 2D and 3D, spreading and interpolation, by width: measured (nufft/NOTES.md). */
+static const limit limits[2][2][9] = {{{[2] = {1.2},
+                                        [3] = {0.15, 0.4, 1e5},
+                                        [4] = {0.06, 0.15, 3e4},
+                                        [5] = {0.03, 0.12, 3e4},
+                                        [6] = {0.025, 0.12, 2e4},
+                                        [7] = {0.012, 0.06, 3.5e4},
+                                        [8] = {0.012, 0.06, 3.5e4}},
+                                       {[2] = {0.8, 4, 2.9e6},
+                                        [3] = {0.5, 4, 2e6},
+                                        [4] = {0.4, 4, 1.1e6},
+                                        [5] = {0.4, 2, 1.1e6},
+                                        [6] = {0.4, 1.5, 1e5},
+                                        [7] = {0.4},
+                                        [8] = {0.4}}},
+                                      {{[2] = {0.2, 0.3, 2e4},
+                                        [3] = {0.045, 0.12, 1.5e4},
+                                        [4] = {0.015, 0.04, 8e3},
+                                        [5] = {0, 0.025, 8e3},
+                                        [6] = {0, 0.025, 8e3}},
+                                       {[2] = {INFINITY},
+                                        [3] = {0.15, INFINITY, 5e6},
+                                        [4] = {0.05, 0.15, 3e4},
+                                        [5] = {0.025, 0.06, 2e4},
+                                        [6] = {0.025, 0.06, 2e4},
+                                        [7] = {0.025, 0.06, 1.5e4},
+                                        [8] = {0.025, 0.06, 1.5e4}}}};
 
 static bool are_few(const gpu_grid *g, int64_t n, bool spread)
 {
     double density = (double)n / (double)g->n_cells;
     if (g->width > 8) return false;
-    const limit *l = g->dim == 2 ? (spread ? &SPREAD_2D : &INTERPOLATE_2D)
-                                 : (spread ? SPREAD_3D : INTERPOLATE_3D) + g->width;
+    const limit *l = &limits[g->dim == 3][!spread][g->width];
     return density < l->always || (density < l->if_few && (double)n < l->few);
 }
 
