@@ -17,27 +17,40 @@
 mtip=${MTIP:-mtip}
 export OMP_NUM_THREADS=8
 
+job=$SLURM_JOB_ID
+log=mtip-$SLURM_JOB_ID.log
+count() { grep -c -- "$1" "$log"; }
+generations=$(count ' generation=')
+stops=$(count 'the file STOP was found')
+
 srun --mpi=pmix --cpus-per-task=8 --cpu-bind=cores "$mtip" reconstruct config/groel.yaml
 code=$?
 
 # Queues this job again, without the nodes that its log calls faulty.
-log=mtip-$SLURM_JOB_ID.log
 again() {
   trap '' TERM # which Slurm sends to this script when the job is queued again
   echo "exit code $code: queued again"
-  scontrol requeuehold "$SLURM_JOB_ID" || exit "$code"
-  faulty=$(sed -n 's/.*node fault: //p' "$log" | sort -u | paste -sd ,)
-  before=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/.*ExcNodeList=\([^( ]*\).*/\1/p')
-  [ -z "$faulty" ] || scontrol update JobId="$SLURM_JOB_ID" ExcNodeList="${before:+$before,}$faulty"
-  scontrol release "$SLURM_JOB_ID"
+  scontrol requeuehold "$job" || exit "$code"
+  avoid=$({
+    sed -n 's/.*node fault: //p' "$log"
+    scontrol show job "$job" | sed -n 's/.*ExcNodeList=\([^( ]\{1,\}\).*/\1/p'
+  } | sort -u | paste -sd ,)
+  [ -z "$avoid" ] || scontrol update JobId="$job" ExcNodeList="$avoid"
+  scontrol release "$job"
   exit 0
 }
 case $code in
 85) # stopped early with a good checkpoint
-  [ "${SLURM_RESTART_COUNT:-0}" -ge 100 ] || again ;;
-5 | 8) # three times, where a node is at fault or a rank hangs
+  if [ "$(count 'the file STOP was found')" -gt "$stops" ]; then
+    echo 'stopped by a file STOP: not queued again'
+  elif [ "$(count ' generation=')" -gt "$generations" ]; then
+    again
+  else
+    echo 'no generation was finished: not queued again; give the job more time'
+  fi ;;
+5 | 8) # a node is at fault or a rank hangs: three times
   if [ "$code" -eq 8 ] || grep -q 'node fault: ' "$log"; then
-    [ "$(grep -c '^exit code [58]: queued again' "$log")" -ge 3 ] || again
+    [ "$(count '^exit code [58]: queued again')" -ge 3 ] || again
   fi ;;
 esac
 exit "$code"

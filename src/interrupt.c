@@ -81,14 +81,25 @@ status time_limit_parse(const char *what, const char *text, double *seconds)
     return STATUS_OK;
 }
 
+/* What Slurm calls this job, "" outside of one; a task of an array has no id that is always its own. */
+static void name_job(char name[32])
+{
+    const char *job = getenv("SLURM_JOB_ID"), *array = getenv("SLURM_ARRAY_JOB_ID");
+    const char *task = getenv("SLURM_ARRAY_TASK_ID");
+    if (array && task)
+        snprintf(name, 32, "%s_%s", array, task);
+    else
+        snprintf(name, 32, "%s", job ? job : "");
+}
+
 double time_limit_of_job(void)
 {
-    const char *end = getenv("SLURM_JOB_END_TIME"), *job = getenv("SLURM_JOB_ID");
-    char command[128], line[64] = "";
+    const char *end = getenv("SLURM_JOB_END_TIME");
+    char job[32], command[128], line[64] = "";
     double seconds = INFINITY;
     if (end) return strtod(end, NULL) - (double)time(NULL);
-    if (!job || !*job || strspn(job, "0123456789_") != strlen(job) || strlen(job) > 32)
-        return INFINITY;
+    name_job(job);
+    if (!*job || strspn(job, "0123456789_") != strlen(job)) return INFINITY;
     snprintf(command, sizeof command, "timeout 10 squeue -h -j %s -o %%L 2>/dev/null", job);
     FILE *answer = popen(command, "r");
     if (!answer) return INFINITY;

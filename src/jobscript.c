@@ -89,30 +89,49 @@ static void write_slurm_step(const job *j, FILE *out)
     if (j->mps) fprintf(out, "on_each_node 'echo quit | nvidia-cuda-mps-control'\nwait \"$mps\"\n");
 }
 
+/* What the job is to scontrol, and what its log holds before the run; tasks of an array need their
+   numbers: the job id of one of them is the whole array's. */
+static void write_slurm_before(const job *j, FILE *out)
+{
+    fprintf(out,
+            "\njob=%s\n"
+            "log=mtip-$SLURM_JOB_ID.log\n"
+            "count() { grep -c -- \"$1\" \"$log\"; }\n"
+            "generations=$(count ' generation=')\n"
+            "stops=$(count 'the file STOP was found')\n",
+            j->array ? "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" : "$SLURM_JOB_ID");
+}
+
 /* Exit codes 85, and 5 and 8 where a node or a rank is at fault: docs/clusters.md. */
-static const char slurm_end[] =
+static const char slurm_after[] =
     "\n"
     "# Queues this job again, without the nodes that its log calls faulty.\n"
-    "log=mtip-$SLURM_JOB_ID.log\n"
     "again() {\n"
     "  trap '' TERM # which Slurm sends to this script when the job is queued again\n"
     "  echo \"exit code $code: queued again\"\n"
-    "  scontrol requeuehold \"$SLURM_JOB_ID\" || exit \"$code\"\n"
-    "  faulty=$(sed -n 's/.*node fault: //p' \"$log\" | sort -u | paste -sd ,)\n"
-    "  before=$(scontrol show job \"$SLURM_JOB_ID\" | sed -n 's/.*ExcNodeList=\\([^( ]*\\).*/\\1/p')\n"
-    "  [ -z \"$faulty\" ] || scontrol update JobId=\"$SLURM_JOB_ID\" ExcNodeList=\"${before:+$before,}$faulty\"\n"
-    "  scontrol release \"$SLURM_JOB_ID\"\n"
+    "  scontrol requeuehold \"$job\" || exit \"$code\"\n"
+    "  avoid=$({\n"
+    "    sed -n 's/.*node fault: //p' \"$log\"\n"
+    "    scontrol show job \"$job\" | sed -n 's/.*ExcNodeList=\\([^( ]\\{1,\\}\\).*/\\1/p'\n"
+    "  } | sort -u | paste -sd ,)\n"
+    "  [ -z \"$avoid\" ] || scontrol update JobId=\"$job\" ExcNodeList=\"$avoid\"\n"
+    "  scontrol release \"$job\"\n"
     "  exit 0\n"
     "}\n"
     "case $code in\n"
     "85) # stopped early with a good checkpoint\n"
-    "  [ \"${SLURM_RESTART_COUNT:-0}\" -ge 100 ] || again ;;\n"
-    "5 | 8) # three times, where a node is at fault or a rank hangs\n"
-    "  if [ \"$code\" -eq 8 ] || grep -q 'node fault: ' \"$log\"; then\n"
-    "    [ \"$(grep -c '^exit code [58]: queued again' \"$log\")\" -ge 3 ] || again\n"
+    "  if [ \"$(count 'the file STOP was found')\" -gt \"$stops\" ]; then\n"
+    "    echo 'stopped by a file STOP: not queued again'\n"
+    "  elif [ \"$(count ' generation=')\" -gt \"$generations\" ]; then\n"
+    "    again\n"
+    "  else\n"
+    "    echo 'no generation was finished: not queued again; give the job more time'\n"
     "  fi ;;\n"
-    "esac\n"
-    "exit \"$code\"\n";
+    "5 | 8) # a node is at fault or a rank hangs: three times\n"
+    "  if [ \"$code\" -eq 8 ] || grep -q 'node fault: ' \"$log\"; then\n"
+    "    [ \"$(count '^exit code [58]: queued again')\" -ge 3 ] || again\n"
+    "  fi ;;\n"
+    "esac\n";
 
 void jobscript_slurm(const job *j, FILE *out)
 {
@@ -120,11 +139,10 @@ void jobscript_slurm(const job *j, FILE *out)
     write_slurm_options(j, out);
     write_environment(j, out);
     if (j->mps) write_slurm_mps(j, out);
+    if (j->directory) write_slurm_before(j, out);
     write_slurm_step(j, out);
-    if (j->directory)
-        fputs(slurm_end, out);
-    else
-        fputs("exit \"$code\"\n", out);
+    if (j->directory) fputs(slurm_after, out);
+    fputs("exit \"$code\"\n", out);
 }
 
 /* -- LSF -- */

@@ -239,18 +239,41 @@ run_memory() {
   saw "40 MB for a node: $killed, not queued again; then with 3 GB: \"ended without a word\", the bits of a run left alone"
 }
 
+# The last task is asked to end: it alone is queued again.
 run_array() {
-  settings array 4
+  settings array 30
   submit array --array 1-3 -N 1
   first=$job
+  until_seen 100 grep -qs 'generation=3/' array/seed3/log.txt
+  scancel --signal=USR1 "${first}_3"
   for i in 1 2 3; do
-    job=${first}_$i
-    until_seen 200 is_over
+    job=${first}_$i log=array/seed$i/log.txt
+    until_seen 300 is_over
     [ "$(state)" = COMPLETED ] && grep -q "seed: $i\$\|seed: $i " "array/seed$i/config.resolved.yaml" ||
       fail "task $i is $(state)"
+    [ "$(field Restarts)" -eq $((i == 3)) ] || fail "task $i: $(field Restarts) restarts"
   done
   if cmp -s array/seed1/density.mrc array/seed2/density.mrc; then fail 'one result for two seeds'; fi
-  saw "array 1-3: $(find array -name DONE | wc -l) runs done, each with its seed and directory"
+  saw "array 1-3: $(find array -name DONE | wc -l) runs done, each with its seed and directory; task 3 was sent USR1 \
+and alone was queued again"
+}
+
+# Exit code 85 without a requeue: asked to end by the user, or no time for a generation.
+run_enough() {
+  settings stop 3000
+  submit stop -N 1
+  until_seen 100 grep -qs 'generation=2/' stop/log.txt
+  touch stop/STOP
+  until_seen 60 is_over
+  seen="$(state), $(field ExitCode), $(field Restarts) restarts, \"$(tail -n 1 "$log")\""
+  [ "$(state)" = FAILED ] && grep -q '^stopped by a file STOP: not queued again' "$log" || fail "$seen"
+  settings short 3000
+  submit short -N 1 --set phase.loops=1000
+  until_seen 100 grep -qs 'memory of a rank' short/log.txt
+  scancel --signal=USR1 "$job"
+  until_seen 60 is_over
+  [ "$(state)" = FAILED ] && grep -q '^no generation was finished: not queued again' "$log" || fail "$(state)"
+  saw "a file STOP: $seen; USR1 within the first generation: \"$(tail -n 1 "$log")\""
 }
 
 # With a stand-in for the daemon, which says where it runs and when it ends.
@@ -293,7 +316,7 @@ run_scaling() {
 
 # -- all of it --
 
-[ $# -gt 0 ] || set -- srun codes pmi sbatch array memory mps scaling signal requeue hang death_second death_first limit clock
+[ $# -gt 0 ] || set -- srun codes pmi sbatch array enough memory mps scaling signal requeue hang death_second death_first limit clock
 scenario=setup begin=$(date +%s)
 cluster_start "$work/cluster" || { fail 'Slurm does not start'; tail -n 5 "$work"/cluster/*.out; exit 1; }
 settings data 2

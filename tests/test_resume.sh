@@ -151,8 +151,13 @@ go 2 --set run.generations=100000 --time-limit 4
 expect 85 'the time limit is near; run/checkpoint.h5 is good' 'time limit'
 mkdir bin
 # shellcheck disable=SC2016
-printf '#!/bin/sh\n[ "$3" = 77 ] && echo 0:04\n' >bin/squeue
+printf '#!/bin/sh\n[ "$3" = 77 ] && echo 0:04\n[ "$3" = 70_3 ] && echo 0:05\n' >bin/squeue
 chmod +x bin/squeue
+rm -rf run
+PATH=$work/bin:$PATH SLURM_JOB_ID=77 SLURM_ARRAY_JOB_ID=70 SLURM_ARRAY_TASK_ID=3 \
+  "$mtip" reconstruct a.yaml --set run.generations=100000 >out 2>&1
+got=$?
+expect 85 'the batch system gives this job 5 s more' "Slurm's limit on a task of an array"
 rm -rf run
 PATH=$work/bin:$PATH SLURM_JOB_ID=77 "$mtip" reconstruct a.yaml --set run.generations=100000 >out 2>&1
 got=$?
