@@ -48,7 +48,7 @@ status command_report(const cli *c, comm *world)
     while ((result = report(c->arguments[0], cli_option_text(c, "--output"), dev, follow,
                             &running)) == STATUS_OK &&
            follow && running)
-        sleep(report_refresh);
+        sleep(REPORT_REFRESH);
     device_destroy(dev);
     return result;
 }

@@ -108,18 +108,17 @@ status history_write(const char *path, int n, const run_record *records)
     return atomic_commit(file);
 }
 
-static status read_lines(const char *path, char *text, int *n, run_record **records)
+static status read_lines(const char *path, text_lines *lines, int *n, run_record **records)
 {
     double row[HISTORY_COLUMNS];
-    text_lines lines = {.at = text};
-    for (char *line = text_next_line(&lines, "#"); line; line = text_next_line(&lines, "#")) {
+    for (char *line = text_next_line(lines, "#"); line; line = text_next_line(lines, "#")) {
         if (!*line) continue;
         if (text_numbers(line, HISTORY_COLUMNS, row) != HISTORY_COLUMNS)
             FAIL(STATUS_INPUT, "%s:%lld: expected %d numbers, as the line of names says", path,
-                 (long long)lines.number, HISTORY_COLUMNS);
+                 (long long)lines->number, HISTORY_COLUMNS);
         for (int c = 0; c < HISTORY_COLUMNS; c++)
             if (!(fabs(row[c]) <= 1e9) && c != SCORE)
-                FAIL(STATUS_INPUT, "%s:%lld: %s is %g", path, (long long)lines.number,
+                FAIL(STATUS_INPUT, "%s:%lld: %s is %g", path, (long long)lines->number,
                      history_columns[c], row[c]);
         const run_record r = history_of_row(row);
         TRY(history_add(&r, n, records));
@@ -134,7 +133,8 @@ status history_read(const char *path, int *n, run_record **records)
     *n = 0;
     *records = NULL;
     TRY(text_load(path, &text, &size));
-    status result = read_lines(path, text, n, records);
+    text_lines lines = {.at = text};
+    const status result = read_lines(path, &lines, n, records);
     free(text);
     if (result == STATUS_OK) return STATUS_OK;
     free(*records);

@@ -155,23 +155,36 @@ static status reserve_curve(report_curve *c, int n)
     return STATUS_OK;
 }
 
+/* How many numbers a line begins with, at most n; "inf" is one. */
+static int take_numbers(const char *line, int n, double *numbers)
+{
+    for (int i = 0; i < n; i++) {
+        char *end;
+        numbers[i] = strtod(line, &end);
+        if (end == line) return i;
+        line = end;
+    }
+    return n;
+}
+
 /* Number `column` (from 0) of what follows shell, s, d and voxels in the lines of a table. */
 static status read_curve(const report_data *r, const char *name, int column, report_curve *c)
 {
+    enum { SHELL, S, D, VOXELS, VALUES, MOST = VALUES + 2 };
     char *text = NULL, path[PATH_SIZE];
     TRY(read_text(r, name, &text));
     status result = reserve_curve(c, (int)(strlen(text) / 8));
     text_lines lines = {.at = text};
     for (char *line = text_next_line(&lines, "#"); line && result == STATUS_OK;
          line = text_next_line(&lines, "#")) {
-        double s = NAN, value[2] = {NAN, NAN};
+        double numbers[MOST] = {0};
         if (!*line) continue;
-        if (sscanf(line, "%*d %lf %*s %*s %lf %lf", &s, &value[0], &value[1]) < column + 2 ||
-            !isfinite(s) || !isfinite(value[column]))
+        if (take_numbers(line, MOST, numbers) <= VALUES + column || !isfinite(numbers[S]) ||
+            !isfinite(numbers[VALUES + column]))
             result = FAILED(STATUS_INPUT, "%s:%lld: expected shell, s, d, voxels and %d numbers",
                             path_of(r, name, path), (long long)lines.number, column + 1);
-        c->s[c->n] = s;
-        c->value[c->n++] = value[column];
+        c->s[c->n] = numbers[S];
+        c->value[c->n++] = numbers[VALUES + column];
     }
     free(text);
     return result;
@@ -226,7 +239,7 @@ static status read_result_contents(report_data *r, const h5_reader *h)
     TRY(allocate_images(r));
     if (h5_has(h, "/fluences"))
         TRY(h5_read(h, "/fluences", H5_DOUBLE, 1, &r->n_images, r->fluences));
-    if (!h5_has_attribute(h, "/prtf", "starts")) return STATUS_OK;
+    if (!h5_has_attribute(h, "/prtf", "agreement")) return STATUS_OK;
     TRY(h5_read_numbers(h, "/prtf", "starts", H5_INT64, 1, &r->starts));
     TRY(h5_read_numbers(h, "/prtf", "agreement", H5_DOUBLE, 1, &r->agreement));
     return h5_read_numbers(h, "/prtf", "r_factor", H5_DOUBLE, 1, &r->r_factor);

@@ -86,7 +86,7 @@ static void print_head(const report_data *r, FILE *file)
         "initial-scale=1\" />\n",
         file);
     if (r->state == REPORT_RUNNING)
-        fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\" />\n", report_refresh);
+        fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\" />\n", REPORT_REFRESH);
     fputs("<title>mtip: ", file);
     markup_text(r->directory, file);
     fprintf(file, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Reconstruction ", style);
@@ -379,7 +379,7 @@ static status print_figures(const device *dev, const report_data *r, const repor
     fputs("</div>\n", file);
     if (samples->n > 0)
         print_paragraph(
-            "Six images evenly through those used, each beside the slice of the merged "
+            "Images evenly through those used, each beside the slice of the merged "
             "intensity that was assigned to it, in the same colours (logarithmic); grey pixels "
             "are masked. Good: bright and dark areas are at the same places.",
             file);

@@ -6,10 +6,10 @@
 
 /* Prints the page: well-formed XML as well as HTML 5, without scripts and without a reference to
    anything outside of it.  While the run works, the page asks browsers to load it again every
-   report_refresh seconds. */
+   REPORT_REFRESH seconds. */
 status report_print(const device *dev, const report_data *r, const report_samples *samples,
                     FILE *file);
 
-enum { report_refresh = 30 };
+enum { REPORT_REFRESH = 30 };
 
 #endif

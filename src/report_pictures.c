@@ -118,9 +118,9 @@ static double *centred(const report_data *r)
 
 static status print_density(const report_data *r, const double *density, FILE *file)
 {
-    const double voxels = 1.3 * r->settings.grid.diameter / r->voxel;
-    int64_t shown = r->size;
-    if (voxels >= 8 && voxels < (double)r->size) shown = (int64_t)voxels;
+    const double voxels = fmax(8, 1.3 * r->settings.grid.diameter / r->voxel);
+    const bool all = r->settings.grid.diameter <= 0 || voxels >= (double)r->size;
+    const int64_t shown = all ? r->size : (int64_t)voxels;
     const double width = (double)shown * r->voxel;
     series s = {
         "Slices through the centre", r->size, shown, picture_plane, true, 0, NAN, "0", "largest"};

@@ -73,7 +73,7 @@ static void place_spread(work *w)
 static status place(work *w)
 {
     const size_t n = (size_t)w->pixels.n_pixels;
-    w->cell = malloc(n * sizeof *w->cell);
+    w->cell = calloc(n, sizeof *w->cell);
     if (!w->cell) FAIL(STATUS_RESOURCE, "out of host memory");
     if (w->file->det->shape[0] == 1)
         place_flat(w);

@@ -113,9 +113,11 @@ static double down(const frame *f, double y)
 
 /* -- marks -- */
 
-/* Of a logarithmic axis: 1, 2, 5, 10, .. over up to two decades, else powers of ten. */
+/* On a logarithmic axis 1, 2, 5, 10, .. over up to two decades, else powers of ten. */
 static double next_mark(const svg_axis *a, double mark)
 {
+    const double step = nice_step(a->high - a->low, 5);
+    if (!a->log) return step * floor(mark / step + 1.5);
     const double next = log_mark(1.01 * mark, true);
     return a->high / a->low <= 101 ? next : pow(10, ceil(log10(next) - 1e-9));
 }
@@ -123,16 +125,16 @@ static double next_mark(const svg_axis *a, double mark)
 static int marks_of(const svg_plot *p, const svg_axis *a, double marks[MAX_MARKS])
 {
     int n = 0;
-    if (a->each)
+    if (a->each) {
         for (int i = 0; p->n_lines > 0 && i < p->lines[0].n && n < MAX_MARKS; i++)
             marks[n++] = p->lines[0].x[i];
-    else if (a->log)
-        for (double v = a->low; v <= a->high * 1.0001 && n < MAX_MARKS; v = next_mark(a, v))
-            marks[n++] = v;
-    else {
-        const double step = nice_step(a->high - a->low, 5);
-        for (double i = ceil(a->low / step - 1e-9); i * step <= a->high + 1e-9 * step; i++)
-            if (n < MAX_MARKS) marks[n++] = i == 0 ? 0 : i * step;
+        return n;
+    }
+    const double step = nice_step(a->high - a->low, 5), last = a->high + 1e-6 * (a->high - a->low);
+    double mark = a->log ? a->low : step * ceil(a->low / step - 1e-9);
+    while (mark <= last && n < MAX_MARKS) {
+        marks[n++] = mark;
+        mark = next_mark(a, mark);
     }
     return n;
 }

@@ -54,6 +54,9 @@ page run 'Stopped early' 'STOP was found'
 grep -q 'http-equiv="refresh"' run/report.html && say 'a run that is stopped: a page that loads itself'
 printf 'host %s\nprocess %d\njob none\nstart now\n' "$(uname -n)" $$ >run/lock
 page run 'Running' 'http-equiv="refresh"'
+rm run/report.html
+timeout 3 "$mtip" report run --follow >said 2>err
+[ $? -eq 124 ] && [ -s run/report.html ] || say '--follow: does not stay, or writes nothing'
 printf 'host %s\nprocess %d\njob none\nstart now\n' "$(uname -n)" 999999999 >run/lock
 page run 'Ended without a word'
 rm run/lock
@@ -80,6 +83,7 @@ fi
 go 2 || say "cannot reconstruct: $(cat out)"
 page run 'onverged. Two halves\|NOT converged' 'half 1' 'half 2' 'all images' 'best slice' '6 blacklisted' \
   '8 blacklisted' 'mtip 0' 'CPU'
+timeout 60 "$mtip" report run --follow >/dev/null || say '--follow: does not end with the run'
 "$mtip" -q evaluate run >/dev/null || say 'cannot evaluate'
 page run '>truth<' 'against the truth'
 [ "$(grep -vc '^#' run/prtf.txt)" -eq 8 ] || say 'no 8 shells in prtf.txt'
