@@ -48,7 +48,7 @@ static const option options[] = {
 static const option_table table = {
     "mtip bench mtip",
     "Times the stages of M-TIP together, on synthetic data; under mpirun on many ranks.\n",
-    options};
+    "mpirun -n 4 mtip bench mtip --weak --svg weak.svg", options};
 
 void bench_mtip_options_help(FILE *out)
 {

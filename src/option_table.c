@@ -127,6 +127,7 @@ void option_table_help(const option_table *t, FILE *out)
         if (a->choice) list_choices(a, choices);
         fprintf(out, "  %-24s %s%s%s\n", left, choices, *choices ? " " : "", a->meaning);
     }
+    fprintf(out, "\nexample:\n  %s\n", t->example);
 }
 
 const char *option_precision_name(int i)

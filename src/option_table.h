@@ -31,6 +31,7 @@ typedef struct option {
 typedef struct option_table {
     const char *command;   /* "mtip bench nufft" */
     const char *meaning;   /* for --help: lines, each with its end */
+    const char *example;   /* for --help: a whole command line */
     const option *options; /* ended by a NULL name */
 } option_table;
 

@@ -21,4 +21,9 @@ for command in $commands; do
   # shellcheck disable=SC2086 # words
   "$mtip" ${example#*mtip } --help >/dev/null || wrong "$command --help has an example that it does not take"
 done
+for benchmark in nufft mtip; do
+  example=$("$mtip" bench $benchmark --help | sed -n '/^example:/{n;p;}')
+  # shellcheck disable=SC2086 # words
+  "$mtip" ${example#*mtip } --help >/dev/null || wrong "bench $benchmark --help has a wrong example: $example"
+done
 exit $failed
