@@ -1,14 +1,14 @@
 # Toolchain for Summit's processors (POWER9, little endian) on another machine: Debian's cross compiler,
-# libraries of that architecture below MTIP_PPC64LE_ROOT, programs run by qemu.  `sh tests/ppc64le.sh`
-# does all of it.
+# libraries of that architecture below MTIP_PPC64LE_ROOT, programs run by MTIP_PPC64LE_QEMU.
+# `sh tests/ppc64le.sh` does all of it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ppc64le)
 set(CMAKE_C_COMPILER powerpc64le-linux-gnu-gcc)
 set(CMAKE_C_FLAGS_INIT -mcpu=power9)
 set(CMAKE_LIBRARY_ARCHITECTURE powerpc64le-linux-gnu)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-ppc64le-static -cpu power9 -L /usr/powerpc64le-linux-gnu)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${MTIP_PPC64LE_QEMU} -cpu power9 -L /usr/powerpc64le-linux-gnu)
 
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MTIP_PPC64LE_ROOT)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MTIP_PPC64LE_ROOT MTIP_PPC64LE_QEMU)
 set(CMAKE_FIND_ROOT_PATH ${MTIP_PPC64LE_ROOT} /usr/powerpc64le-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
