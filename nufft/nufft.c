@@ -7,6 +7,7 @@
    status nufft_forward(...)              insert, fft, interpolate
    status nufft_adjoint(...)              spread, fft, extract */
 #include "nufft/nufft_impl.h"
+#include "nufft/nufft_sorting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,7 +168,8 @@ status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
                  options->upsampling == 1.25 ? 1.25 : 2);
     const int64_t vectors = (options->batch ? options->batch : 1) * (options->real ? 1 : 2),
                   grids = vectors * s.fine[0] * s.fine[1] * s.fine[2] * size;
-    *bytes = kind == DEVICE_CPU ? grids + n * (dim * size + 12) : 3 * grids + n * 32;
+    const bool once = options->precision == PRECISION_SINGLE && (double)n < GPU_PART_FROM;
+    *bytes = kind == DEVICE_CPU ? grids + n * (dim * size + 12) : 3 * grids + n * (once ? 16 : 32);
     if (kind != DEVICE_CPU && options->deterministic) *bytes += 2 * grids + n * 24;
     return STATUS_OK;
 }

@@ -1,11 +1,8 @@
 /* nufft_cuda_slots.c: the points of a plan on a GPU: memory, and the choice of a sort. */
 #include "nufft/nufft_cuda_state.h"
+#include "nufft/nufft_sorting.h"
 
 #include <math.h>
-
-#ifndef GPU_PART_FROM
-#define GPU_PART_FROM 4e6 /* points: measured, nufft/NOTES.md */
-#endif
 
 /* Points that are parted before they are sorted: a second array of slots. */
 static bool wants_parts(const gpu *g, int64_t n)

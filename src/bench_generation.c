@@ -1,8 +1,6 @@
 #include "bench_generation.h"
 
-#include "core/clock.h"
-#include "images.h"
-#include "run.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +9,9 @@
 struct generation {
     config cfg;
     catalogue *catalogue;
-    images *set;
-    run *run;
+    trial *trial;
     run_step step;
 };
-
-/* Photons of a pixel, mean. */
-static const double mean_count = 0.25;
 
 static void fill_settings(generation *g, const iteration_options *o, int64_t starts, double memory)
 {
@@ -79,58 +73,6 @@ static status make_catalogue(generation *g, int64_t edge)
     return STATUS_OK;
 }
 
-/* Counts of 0 and 1. */
-static void draw_counts(images *set)
-{
-    uint64_t state = 88172645463325252u + (uint64_t)set->first;
-    for (int64_t i = 0; i < set->n_local * set->n_pixels; i++) {
-        state ^= state << 13; /* Marsaglia's xorshift, J. Stat. Softw. 8, 14 (2003) */
-        state ^= state >> 7;
-        state ^= state << 17;
-        set->counts[i] = (double)(state >> 11) * 0x1p-53 < mean_count ? 1.0F : 0.0F;
-    }
-}
-
-static status make_images(generation *g, const comm *c, int64_t n)
-{
-    images *set = g->set = calloc(1, sizeof *set);
-    if (!set) FAIL(STATUS_RESOURCE, "out of host memory");
-    set->n = n;
-    set->n_pixels = g->catalogue->n_pixels;
-    TRY(images_divide(set, c));
-    const size_t pixels = (size_t)set->n_pixels;
-    set->source = malloc((size_t)n * sizeof *set->source);
-    set->counts = malloc(((size_t)set->n_local * pixels + 1) * sizeof *set->counts);
-    set->mean = malloc(pixels * sizeof *set->mean);
-    set->square = malloc(pixels * sizeof *set->square);
-    if (!set->source || !set->counts || !set->mean || !set->square)
-        FAIL(STATUS_RESOURCE, "out of host memory for %lld images", (long long)set->n_local);
-    for (int64_t i = 0; i < n; i++)
-        set->source[i] = i;
-    for (size_t p = 0; p < pixels; p++)
-        set->mean[p] = set->square[p] = mean_count;
-    draw_counts(set);
-    return STATUS_OK;
-}
-
-/* A lopsided particle to start from. Collective. */
-static status start(generation *g, comm *c)
-{
-    const int64_t n = g->cfg.grid.size, volume = n * n * n;
-    double *density = malloc((size_t)volume * sizeof *density);
-    status result =
-        comm_agree(c, density ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory"));
-    for (int64_t i = 0; i < volume && result == STATUS_OK; i++) {
-        const double x = (double)(i % n - n / 2), y = (double)(i / n % n - n / 2),
-                     z = (double)(i / n / n - n / 2);
-        density[i] = exp(-(x * x + y * y + z * z) / 8) +
-                     exp(-((x - 4) * (x - 4) + (y + 2) * (y + 2) + z * z) / 6);
-    }
-    if (result == STATUS_OK) result = run_set_density(g->run, density);
-    free(density);
-    return result;
-}
-
 status generation_create(const device *dev, comm *c, const iteration_options *options,
                          int64_t starts, double memory, double *setup, generation **created)
 {
@@ -139,13 +81,8 @@ status generation_create(const device *dev, comm *c, const iteration_options *op
     generation *g = calloc(1, sizeof *g);
     TRY_OR(fail, comm_agree(c, g ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     fill_settings(g, options, starts, memory);
-    result = make_catalogue(g, options->pixels);
-    if (result == STATUS_OK) result = make_images(g, c, options->images);
-    TRY_OR(fail, comm_agree(c, result));
-    const double begin = clock_seconds();
-    TRY_OR(fail, run_create(&g->cfg, dev, c, g->catalogue, g->set, 1, &g->run));
-    *setup = clock_seconds() - begin;
-    TRY_OR(fail, start(g, c));
+    TRY_OR(fail, comm_agree(c, make_catalogue(g, options->pixels)));
+    TRY_OR(fail, trial_create(&g->cfg, dev, c, g->catalogue, options->images, setup, &g->trial));
     *created = g;
     return STATUS_OK;
 fail:
@@ -156,8 +93,7 @@ fail:
 void generation_destroy(generation *g)
 {
     if (!g) return;
-    run_destroy(g->run);
-    images_destroy(g->set);
+    trial_destroy(g->trial);
     catalogue_destroy(g->catalogue);
     free(g);
 }
@@ -165,7 +101,7 @@ void generation_destroy(generation *g)
 status generation_run(generation *g, stage_cost *costs)
 {
     run_record record;
-    TRY(run_generation(g->run, 1, &g->step, &record));
+    TRY(run_generation(trial_run(g->trial), 1, &g->step, &record));
     memcpy(costs, record.costs, N_STAGES * sizeof *costs);
     return STATUS_OK;
 }

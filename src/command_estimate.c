@@ -52,8 +52,12 @@ static void print_text(const estimate *e)
     printf("place           %d ranks on %d nodes and %d GPUs\n", p->ranks, p->nodes, p->gpus);
     printf("memory, a rank  %s\n", forecast_text(&e->memory, text));
     if (isnan(e->seconds)) return;
-    printf("time            %.0f s, the longest generation %.1f s\n", e->seconds,
-           e->generation_seconds);
+    const double *t = e->stages;
+    printf(
+        "time            %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, other %.1f), the longest "
+        "generation %.2f s\n",
+        e->seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE], t[STAGE_PHASE],
+        e->other_seconds, e->generation_seconds);
 }
 
 static void json_seconds(const char *name, double seconds)
@@ -76,6 +80,9 @@ static void print_json(const estimate *e)
            (long long)f->host, (long long)f->device, (long long)f->images, (long long)f->scores,
            (long long)f->batches, (long long)f->slicing, (long long)f->merging,
            (long long)f->phasing);
+    for (int s = 0; s < N_STAGES && !isnan(e->seconds); s++)
+        printf(", \"%s_seconds\": %.6g", stage_name((stage)s), e->stages[s]);
+    json_seconds("other_seconds", e->other_seconds);
     json_seconds("generation_seconds", e->generation_seconds);
     json_seconds("seconds", e->seconds);
     printf("}\n");
@@ -89,6 +96,8 @@ static status print_and_check(const cli *c, comm *alone)
     const char *given = cli_option_text(c, "--time-limit");
     if (given) TRY(time_limit_parse("--time-limit", given, &limit));
     TRY(read_place(c, &place));
+    TRY(estimate_make(&c->config, NULL, &place, &e));
+    TRY(estimate_check(&e, INFINITY)); /* before time is spent on times */
     TRY(estimate_make(&c->config, alone, &place, &e));
     if (cli_option_given(c, "--json"))
         print_json(&e);

@@ -1,7 +1,9 @@
 #include "estimate.h"
 
 #include "core/integer.h"
+#include "core/log.h"
 #include "estimate_data.h"
+#include "estimate_time.h"
 
 #include <math.h>
 
@@ -44,19 +46,34 @@ static int64_t gpu_share(const estimate_place *p)
     return p->gpus == 0 || p->gpu_bytes < 0 ? -1 : p->gpu_bytes / at_most(p->ranks, p->gpus);
 }
 
+/* The times, where the machine is like the one that is meant: it has a GPU, or none is asked for. */
+static status measure(const config *cfg, comm *alone, const catalogue *k, estimate *e)
+{
+    const calibration_plan plan = estimate_plan(cfg, &e->place, e->n_images);
+    calibration rates;
+    if (plan.kind == DEVICE_CUDA && device_count_cuda() == 0) {
+        log_warning("the time is not known: there is no GPU here to measure it on");
+        return STATUS_OK;
+    }
+    TRY(calibrate(cfg, alone, k, &plan, &rates));
+    estimate_time(cfg, k, &rates, e);
+    return STATUS_OK;
+}
+
 status estimate_make(const config *cfg, comm *alone, const estimate_place *place, estimate *e)
 {
-    (void)alone;
     const device_kind kind = place->gpus > 0 ? DEVICE_CUDA : DEVICE_CPU;
     const int64_t score_bytes = forecast_score_bytes(cfg, kind, gpu_share(place));
     catalogue *k = NULL;
-    *e = (estimate){.place = *place, .generation_seconds = NAN, .seconds = NAN};
+    *e = (estimate){
+        .place = *place, .other_seconds = NAN, .generation_seconds = NAN, .seconds = NAN};
     TRY(check_place(place));
     TRY(estimate_data_open(cfg, &k));
     e->n_images = k->n_usable;
     e->n_pixels = k->n_pixels;
-    const status result =
+    status result =
         forecast_make(cfg, kind, place->ranks, e->n_images, e->n_pixels, score_bytes, &e->memory);
+    if (result == STATUS_OK && alone) result = measure(cfg, alone, k, e);
     catalogue_destroy(k);
     return result;
 }

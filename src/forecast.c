@@ -3,10 +3,28 @@
 #include "core/integer.h"
 #include "core/log.h"
 #include "nufft/fft.h"
+#include "nufft/nufft_sorting.h"
 #include "run_options.h"
+#include "schedule.h"
 
-/* Libraries, and what is too small to be listed. */
-static const int64_t host_rest = INT64_C(1) << 28, gpu_rest = INT64_C(1) << 27;
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What is too small to be listed: of a host, where freed memory is not given back at once, of a GPU with
+   its libraries; what a process has on the host once it uses a GPU. */
+static const int64_t host_rest = 24 << 20, gpu_rest = 1 << 27, gpu_process = 480 << 20;
+
+/* Bytes that this process has now: the libraries, which differ from build to build. */
+static int64_t resident_bytes(void)
+{
+    long long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 32 << 20;
+    if (fscanf(file, "%lld %lld", &pages, &resident) != 2) resident = 8192;
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
 
 static int64_t divide_up(int64_t n, int64_t by)
 {
@@ -28,41 +46,117 @@ int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_b
     return kind == DEVICE_CUDA && free_bytes > 0 ? free_bytes / 4 : 1000000000;
 }
 
-/* This rank's starts (density, projection, support, half volume, work space of its transform), and
-   the densities of all ranks and what averages them. */
-static void add_phasing(const config *cfg, precision p, int ranks, forecast *f)
+int64_t forecast_passes(const config *cfg, device_kind kind, int64_t n_images, int64_t n_references,
+                        int64_t n_pixels, int64_t free_bytes)
 {
-    const int64_t starts = cfg->phase.starts, grid = cube(fft_good_size(cfg->grid.size, false));
-    const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
-    f->phasing = real_bytes(p, 5 * divide_up(starts, ranks) * grid) + (2 * starts + 8) * volume;
-    f->host += (8 + 2 * 3) * volume; /* with the states of two runs (run_state.h) */
+    const match_options compare =
+        run_match_options(cfg, forecast_score_bytes(cfg, kind, free_bytes), n_images, n_pixels);
+    match_memory matching;
+    match_forecast(kind, &compare, n_references, 1, &matching);
+    return matching.scores >= real_bytes(run_precision(cfg), n_images * n_references) ? 1 : 2;
 }
 
-status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
-                     int64_t n_pixels, int64_t score_bytes, forecast *f)
+/* A kind of generation: what of the images and the ranks takes part. */
+typedef struct regime {
+    run_step step;
+    int ranks;
+    int64_t n_images, starts;
+} regime;
+
+/* Rows that are merged at once, those of a batch joining them together. */
+static int64_t merged_rows(const regime *p, int64_t waiting, int64_t batch)
+{
+    const double all = (double)schedule_active(&p->step, p->n_images) / p->ranks;
+    const double each = fmax(1, all * (double)batch / (double)p->step.n_references);
+    if (all <= (double)waiting) return (int64_t)ceil(all);
+    return (int64_t)fmax(each, floor((double)waiting / each) * each);
+}
+
+static status add_transforms(const config *cfg, const regime *g, int64_t batch, int64_t n_pixels,
+                             forecast *f)
 {
     const precision p = run_precision(cfg);
-    const int64_t mine = divide_up(divide_up(n_images, MATCH_BLOCK), ranks) * MATCH_BLOCK;
-    const int64_t references = cfg->slice.final_references;
-    const int64_t batch = run_batch(cfg, kind, n_pixels, references);
-    match_memory matching;
-    const match_options compare = run_match_options(cfg, score_bytes, mine, n_pixels);
     const slice_options slice = run_slice_options(cfg);
     const merge_options merge = run_merge_options(cfg, 1);
-    *f = (forecast){.kind = kind, .host = host_rest};
-    match_forecast(kind, &compare, references, batch, &matching);
+    const int64_t waiting = run_waiting_rows(batch, n_pixels);
+    const int64_t rows = merged_rows(g, waiting, batch);
+    const int64_t sliced = divide_up(batch, g->ranks) * n_pixels, merged = rows * n_pixels;
+    TRY(slicer_forecast(f->kind, &slice, sliced, &f->slicing));
+    TRY(merger_forecast(f->kind, &merge, merged, &f->merging));
+    f->merging += nufft_sorting_bytes(f->kind, p, larger(sliced, merged));
+    /* a host's memory is taken when it is used */
+    f->merging += real_bytes(p, (f->kind == DEVICE_CPU ? rows : waiting) * n_pixels);
+    return STATUS_OK;
+}
+
+/* This rank's starts (density, projection, support, half volume, work space of its transform), and
+   the densities of all ranks and what averages them. */
+static int64_t phasing_bytes(const config *cfg, const regime *g)
+{
+    const int64_t grid = cube(fft_good_size(cfg->grid.size, false));
+    const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
+    return real_bytes(run_precision(cfg), 5 * divide_up(g->starts, g->ranks) * grid) +
+           (2 * g->starts + 8) * volume;
+}
+
+/* Images as they are read, the store of them (image_store.h) at a byte a pixel, their results; volumes of
+   the run and the states of two more (run_state.h). */
+static int64_t host_bytes(const config *cfg, const regime *g, int64_t mine, int64_t n_all,
+                          int64_t n_pixels)
+{
+    const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
+    const int64_t store = divide_up(n_all, g->ranks) * n_pixels;
+    return mine * n_pixels * (int64_t)sizeof(float) + store + n_all * 16 * (int64_t)sizeof(double) +
+           (8 + 2 * 3) * volume;
+}
+
+static status forecast_regime(const config *cfg, device_kind kind, const regime *g, int64_t n_all,
+                              int64_t n_pixels, int64_t score_bytes, forecast *f)
+{
+    const precision p = run_precision(cfg);
+    const int64_t blocks = divide_up(g->n_images, MATCH_BLOCK);
+    const int64_t mine = divide_up(blocks, g->ranks) * MATCH_BLOCK;
+    const int64_t batch = run_batch(cfg, kind, n_pixels, g->step.n_references);
+    const match_options compare = run_match_options(cfg, score_bytes, mine, n_pixels);
+    match_memory matching;
+    *f = (forecast){.kind = kind};
+    match_forecast(kind, &compare, g->step.n_references, batch, &matching);
     f->images = matching.images;
     f->scores = matching.scores;
     f->batches = matching.batches + real_bytes(p, batch * n_pixels);
-    TRY(slicer_forecast(kind, &slice, batch * n_pixels, &f->slicing));
-    const int64_t waiting = smaller(run_waiting_rows(batch, n_pixels), references) * n_pixels;
-    TRY(merger_forecast(kind, &merge, waiting, &f->merging));
-    f->merging += real_bytes(p, waiting);
-    add_phasing(cfg, p, ranks, f);
-    const int64_t parts = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
-    if (kind == DEVICE_CUDA) f->device = parts + gpu_rest;
-    if (kind == DEVICE_CPU) f->host += parts;
-    f->host += mine * n_pixels * (int64_t)sizeof(float) + n_images * 16 * (int64_t)sizeof(double);
+    TRY(add_transforms(cfg, g, batch, n_pixels, f));
+    f->phasing = phasing_bytes(cfg, g);
+    const int64_t sum = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
+    f->host = host_bytes(cfg, g, mine, n_all, n_pixels);
+    f->host += host_rest + (kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum);
+    if (kind == DEVICE_CUDA) f->device = gpu_rest + sum;
+    return STATUS_OK;
+}
+
+static int64_t need(const forecast *f)
+{
+    return f->kind == DEVICE_CUDA ? f->device : f->host;
+}
+
+/* The search at full resolution has fewer references than the final generations, but half of the ranks,
+   and broader posteriors: which need most is not said beforehand. */
+status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
+                     int64_t n_pixels, int64_t score_bytes, forecast *f)
+{
+    const regime final = {schedule_final(cfg, 0), ranks, n_images, cfg->phase.starts};
+    regime search = {.ranks = ranks > 1 ? ranks / 2 : 1,
+                     .n_images = divide_up(n_images, 2),
+                     .starts = cfg->phase.generation_starts};
+    forecast one;
+    TRY(forecast_regime(cfg, kind, &final, n_images, n_pixels, score_bytes, f));
+    for (int i = schedule_first(cfg); i < cfg->run.generations; i++) {
+        search.step = schedule_search(cfg, i);
+        if (search.step.resolution < 1) continue;
+        TRY(forecast_regime(cfg, kind, &search, n_images, n_pixels, score_bytes, &one));
+        const int64_t host = larger(one.host, f->host);
+        if (need(&one) > need(f)) *f = one;
+        f->host = host;
+    }
     return STATUS_OK;
 }
 

@@ -21,6 +21,10 @@ status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_i
 /* What scores may take where `free_bytes` of the device are there for a rank (-1: not known). */
 int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes);
 
+/* Times that the references are compared with n_images of a rank: 1 if the scores are kept, else 2. */
+int64_t forecast_passes(const config *cfg, device_kind kind, int64_t n_images, int64_t n_references,
+                        int64_t n_pixels, int64_t free_bytes);
+
 /* Bytes of this host's memory that nobody uses now, -1 if that is not known. */
 int64_t forecast_host_bytes(void);
 

@@ -279,6 +279,15 @@ fail:
     return result;
 }
 
+int64_t catalogue_pixels_within(const catalogue *k, double fraction)
+{
+    const double limit = fraction * k->radius[k->n_pixels - 1] * (1 + 1e-9);
+    int64_t n = 0;
+    while (n < k->n_pixels && k->radius[n] <= limit)
+        n++;
+    return larger(n, 1);
+}
+
 void catalogue_destroy(catalogue *k)
 {
     if (!k) return;

@@ -42,6 +42,9 @@ typedef struct catalogue {
     uint64_t checksum; /* of the photons of every image and the places of the pixels */
 } catalogue;
 
+/* Pixels up to this fraction of the largest |s|, one at least. */
+int64_t catalogue_pixels_within(const catalogue *k, double fraction);
+
 /* Opens cfg->data.file and looks at every image. Collective. */
 status catalogue_create(const config *cfg, comm *c, catalogue **created);
 void catalogue_destroy(catalogue *k);

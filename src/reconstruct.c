@@ -1,6 +1,7 @@
 #include "reconstruct.h"
 
 #include "core/clock.h"
+#include "core/integer.h"
 #include "core/log.h"
 #include "history.h"
 #include "keeper.h"
@@ -56,6 +57,14 @@ static void log_generation(const task *t, const part *p, int g, const run_record
              c[STAGE_PHASE].seconds, c[STAGE_EXCHANGE].seconds, t->made->seconds_left);
 }
 
+/* On a GPU what a stage takes it keeps, so that a look behind each shows the most; a host's system knows. */
+static void look_at_memory(const task *t)
+{
+    if (device_kind_of(t->dev) == DEVICE_CPU) return;
+    const int64_t taken = t->made->device_free - device_free_bytes(t->dev);
+    t->made->device_bytes = larger(t->made->device_bytes, taken);
+}
+
 /* Generation g of the part. Collective over its comm. */
 static status one_generation(const task *t, const part *p, int g, const run_step *step,
                              run_record *record)
@@ -63,6 +72,7 @@ static status one_generation(const task *t, const part *p, int g, const run_step
     reconstruction *made = t->made;
     keeper_enter(t->keep);
     TRY(run_generation(p->run, p->before + g, step, record));
+    look_at_memory(t);
     record->attempt = (int)made->progress.attempts + !made->progress.searched;
     record->run = (int)(p->state - made->progress.runs);
     record->generation = p->before + g + 1;
@@ -315,6 +325,7 @@ static status phase_final(const task *t, const part *p)
     keeper_enter(t->keep);
     const status result = run_phase_final(p->run, cfg->phase.starts, (int)cfg->phase.final_loops,
                                           &made->average, &made->final);
+    look_at_memory(t);
     TRY(keeper_meet(t->keep, result, &made->final, made));
     log_info("final phasing: %lld of %lld starts averaged, agreement %.3f, R %.3f",
              (long long)made->average.n_used, (long long)cfg->phase.starts, made->average.agreement,
@@ -407,6 +418,7 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
     made->start = clock_seconds();
+    made->device_free = device_free_bytes(dev);
     made->work_left = schedule_all(cfg, comm_size(world));
     TRY_OR(fail, resume(&t));
     TRY_OR(fail, search_until_agreed(&t));

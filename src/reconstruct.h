@@ -37,7 +37,8 @@ typedef struct reconstruction {
     run_record *records; /* on rank 0 of all runs, else of those it took part in (history.h) */
     double start, work_done, work_left; /* for the time left: seconds, slices' worth of work */
     double seconds_left;
-    progress progress; /* of the search and the final generations */
+    int64_t device_free, device_bytes; /* of a GPU: free at first; the most that was taken since */
+    progress progress;                 /* of the search and the final generations */
 } reconstruction;
 
 typedef struct keeper keeper;

@@ -48,12 +48,7 @@ static status reserve_batch(run *r)
 /* Pixels, batch and reference set of a generation. */
 static status begin(run *r, int number, const run_step *step)
 {
-    const catalogue *k = r->catalogue;
-    const double limit = step->resolution * r->s_max * (1 + 1e-9);
-    r->n_used = 0;
-    while (r->n_used < k->n_pixels && k->radius[r->n_used] <= limit)
-        r->n_used++;
-    r->n_used = larger(r->n_used, 1);
+    r->n_used = catalogue_pixels_within(r->catalogue, step->resolution);
     r->k_max = step->resolution * (double)r->size / 2;
     r->n_references = step->n_references;
     r->batch = run_batch(r->cfg, device_kind_of(r->dev), r->n_used, r->n_references);

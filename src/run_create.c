@@ -2,6 +2,7 @@
 #include "forecast.h"
 #include "run_check.h"
 #include "run_parts.h"
+#include "schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -190,7 +191,7 @@ void run_account(const run *r, bool matched, int64_t starts, int loops, run_reco
     const double tolerance = cfg->nufft.tolerance;
     const int64_t references = record->step.n_references;
     const int64_t passes = !matched ? 0 : match_keeps_scores(r->match) ? 1 : 2;
-    const int64_t steps = loops * (2 * cfg->phase.er + cfg->phase.hio) + cfg->phase.er;
+    const int64_t steps = schedule_phase_steps(cfg, loops);
     const int64_t sliced = cfg->run.deterministic ? references : part_of(r, references);
     const int64_t merged = cfg->run.deterministic ? record->n_active : part_of(r, record->n_active);
     stage_work *w = record->works;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double transform(double n)
+double floor_transform(double n)
 {
     return 2.5 * n * log2(n);
 }
@@ -18,7 +18,7 @@ static double voxels(int64_t n)
 }
 
 /* One decimal digit a cell, and one more cell. */
-static double window_cells(double tolerance)
+double floor_window(double tolerance)
 {
     return pow(ceil(1 - log10(tolerance)), 3);
 }
@@ -27,7 +27,7 @@ stage_work slice_work(precision p, int64_t n, double tolerance, int64_t points)
 {
     const double m = (double)points, grid = voxels(2 * n);
     return (stage_work){(double)real_size(p) * (m + 2 * grid),
-                        2 * window_cells(tolerance) * m + transform(grid)};
+                        2 * floor_window(tolerance) * m + floor_transform(grid)};
 }
 
 stage_work match_work(precision p, int64_t images, int64_t references, int64_t pixels)
@@ -40,19 +40,19 @@ stage_work merge_work(precision p, int64_t n, double tolerance, int64_t points)
 {
     const double m = (double)points, grid = voxels(4 * n);
     return (stage_work){(double)real_size(p) * (2 * m + 4 * grid),
-                        4 * window_cells(tolerance) * m + 2 * transform(grid)};
+                        4 * floor_window(tolerance) * m + 2 * floor_transform(grid)};
 }
 
 stage_work solve_work(precision p, int64_t n, int64_t iterations)
 {
     const double grid = voxels(2 * n), i = (double)iterations;
-    return (stage_work){4 * (double)real_size(p) * grid * i, 2 * transform(grid) * i};
+    return (stage_work){4 * (double)real_size(p) * grid * i, 2 * floor_transform(grid) * i};
 }
 
 stage_work phase_work(precision p, int64_t n, int64_t steps, int64_t starts)
 {
     const double grid = voxels(n), i = (double)steps * (double)starts;
-    return (stage_work){6 * (double)real_size(p) * grid * i, 2 * transform(grid) * i};
+    return (stage_work){6 * (double)real_size(p) * grid * i, 2 * floor_transform(grid) * i};
 }
 
 /* Reals of a copy, more than fit a cache; edge of the matrices of a product, which take longer to

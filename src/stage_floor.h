@@ -36,6 +36,10 @@ stage_work phase_work(precision p, int64_t n, int64_t steps, int64_t starts);
 /* Takes some tenths of a second, and 1.1 GB of a GPU (0.07 of a CPU) in double precision. */
 status machine_measure(const device *dev, precision p, machine_rates *rates);
 
+/* Operations of a transform of n reals; cells of the window. */
+double floor_transform(double n);
+double floor_window(double tolerance);
+
 double floor_seconds(stage_work work, machine_rates rates);
 
 #endif

@@ -50,6 +50,14 @@ foreach(name ranks bad_input interrupted resume)
     ENVIRONMENT "${mpi_environment}")
 endforeach()
 
+add_executable(test_estimate test_estimate.c)
+target_link_libraries(test_estimate PRIVATE app PkgConfig::CMOCKA)
+add_test(NAME estimate_lines COMMAND test_estimate)
+add_test(NAME estimate COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_estimate.sh $<TARGET_FILE:mtip>
+  ${CMAKE_SOURCE_DIR})
+set_tests_properties(estimate_lines PROPERTIES LABELS unit)
+set_tests_properties(estimate PROPERTIES LABELS mpi TIMEOUT 300 ENVIRONMENT "${mpi_environment}")
+
 # Pages: page_tool tells whether they are well-formed and whole, a browser shows them where there is one.
 add_executable(page_tool page_tool.c)
 add_test(NAME report COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_report.sh $<TARGET_FILE:mtip>
