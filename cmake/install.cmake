@@ -44,5 +44,5 @@ install(FILES ${packaging}/modulefile.lua RENAME ${PROJECT_VERSION}.lua DESTINAT
 install(FILES ${packaging}/modulefile.tcl RENAME ${PROJECT_VERSION} DESTINATION ${data}/modulefiles/mtip)
 # The configs, with the structure of the quickstart where it then lies.
 install(FILES tests/data/2cex_a.pdb DESTINATION ${data})
-install(CODE "set(data ${data})\nset(source ${CMAKE_SOURCE_DIR})")
+install(CODE "set(data \"${data}\")\nset(source \"${CMAKE_SOURCE_DIR}\")")
 install(SCRIPT cmake/install_configs.cmake)
