@@ -27,7 +27,7 @@ static status write_settings(const about_run *run)
     const status result = config_write(run->cfg, atomic_stream(file));
     if (result == STATUS_OK) return atomic_commit(file);
     atomic_abandon(file);
-    return result;
+    return status_prefix(result, "%s/config.resolved.yaml", run->cfg->run.directory);
 }
 
 static status write_left_out(const about_run *run)

@@ -259,7 +259,9 @@ full() {
       grep -q 'The results are whole' out || { say "$free KiB free: exit code $got"; head -n 8 out; }
     else
       n_full=$((n_full + 1))
-      rm -f before/*/log.txt disk/*/log.txt disk/*/FAILED disk/*/status.json # of this run
+      for file in log.txt status.json FAILED config.resolved.yaml about.txt left_out.txt history.txt; do
+        rm -f before/*/$file disk/*/$file # of this run
+      done
       diff -r before disk || say "$free KiB free: the old result has changed"
     fi
     rm -rf before
