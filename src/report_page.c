@@ -47,6 +47,7 @@ static const char style[] =
     "summary{cursor:pointer;font-weight:bold}"
     "nav{font-size:.9rem;margin:.8em 0}nav a{color:#0b5c8f;margin-right:1em;display:inline-block}"
     "@media print{body{max-width:none;padding:0;font-size:11pt}nav{display:none}"
+    ".grid,.wide{grid-template-columns:1fr 1fr}"
     "h2{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
 static const struct {

@@ -16,7 +16,8 @@ enum {
     LEGEND = 16,
     COLUMNS = 4
 };
-enum { MAX_MARKS = 64 };
+/* A logarithmic axis that is longer has marks at powers of ten only. */
+enum { TWO_DECADES = 101, MAX_MARKS = 64 };
 
 const char *const svg_colours[SVG_COLOURS] = {"#0072b2", "#d55e00", "#007a5a", "#b3548c",
                                               "#222222", "#3e95c9", "#b07d00", "#777777"};
@@ -67,6 +68,9 @@ static void round_ends(svg_axis *a)
     if (a->log && a->each) {
         a->low /= 1.1;
         a->high *= 1.1;
+    } else if (a->log && a->high > TWO_DECADES * a->low) {
+        a->low = pow(10, floor(log10(a->low) + 1e-9));
+        a->high = pow(10, ceil(log10(a->high) - 1e-9));
     } else if (a->log) {
         a->low = log_mark(a->low, false);
         a->high = log_mark(a->high, true);
@@ -119,7 +123,7 @@ static double next_mark(const svg_axis *a, double mark)
     const double step = nice_step(a->high - a->low, 5);
     if (!a->log) return step * floor(mark / step + 1.5);
     const double next = log_mark(1.01 * mark, true);
-    return a->high / a->low <= 101 ? next : pow(10, ceil(log10(next) - 1e-9));
+    return a->high <= TWO_DECADES * a->low ? next : pow(10, ceil(log10(next) - 1e-9));
 }
 
 static int marks_of(const svg_plot *p, const svg_axis *a, double marks[MAX_MARKS])
