@@ -233,7 +233,10 @@ class mini:
 
     def correlation(self, a, b):
         shell = np.rint(np.sqrt(self.squared)).astype(int).ravel()
-        total = lambda values: np.bincount(shell, values.ravel())[1:self.n // 2 + 1]
+
+        def total(values):
+            return np.bincount(shell, values.ravel())[1:self.n // 2 + 1]
+
         return total((a * b.conj()).real) / np.sqrt(total(np.abs(a)**2) * total(np.abs(b)**2))
 
     def shells(self):
@@ -264,10 +267,10 @@ class mini:
 
     def measured_sphere(self, images):
         """Mean counts of images on rings of equal |s|."""
-        distance_ = np.linalg.norm(self.s, axis=1)
-        ring = np.rint(200 * distance_ / distance_.max()).astype(int)
-        return (np.bincount(ring, images.mean(axis=0)) / np.maximum(np.bincount(ring, self.correction), 1e-30)
-                )[ring][None] * self.correction
+        r = np.linalg.norm(self.s, axis=1)
+        ring = np.rint(200 * r / r.max()).astype(int)
+        counts, weights = np.bincount(ring, images.mean(axis=0)), np.bincount(ring, self.correction)
+        return (counts[ring] / weights[ring] * self.correction)[None]
 
     def judge(self):
         halves, spheres, rest = self.shells()
@@ -275,9 +278,10 @@ class mini:
               "what is beyond the spheres)")
         for i, row in enumerate(zip(halves, spheres, rest)):
             print(f"{self.n * self.voxel / (i + 1):8.1f}" + "".join(f"{value:8.3f}" for value in row))
-        below = lambda curve: self.n * self.voxel / (np.argmax(curve < 0.5) + 1)
-        print(f"first shell below 0.5: halves {below(halves):.1f} A, sphere {below(spheres):.1f} A")
-        better = below(halves) < below(spheres)
+        of_halves, of_spheres = (self.n * self.voxel / (np.argmax(np.append(curve, 0) < 0.5) + 1)
+                                 for curve in (halves, spheres))
+        print(f"first shell below 0.5: halves {of_halves:.1f} A, sphere {of_spheres:.1f} A")
+        better = of_halves < of_spheres
         for half in (0, 1):
             train, test = self.images[half::2], self.images[1 - half::2]
             model = self.slices(self.half[half])
