@@ -32,15 +32,16 @@ if(NOT MTIP_SANITIZE) # another project would have to be built with the same san
 endif()
 
 # libFuzzer targets: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then
-# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS; the others read files.
+# build-fuzz/tests/fuzz_config -max_len=4096 -max_total_time=300 CORPUS; fuzz_cli takes arguments, a line each, the others read files.
 if(MTIP_FUZZ)
   add_executable(fuzz_config fuzz_config.c)
+  add_executable(fuzz_cli fuzz_cli.c)
   foreach(kind geometry images molecule map table)
     add_executable(fuzz_${kind} fuzz_reader.c)
     target_compile_definitions(fuzz_${kind} PRIVATE FUZZ_KIND=look_at_${kind})
     target_compile_options(fuzz_${kind} PRIVATE -Wno-unused-function)
   endforeach()
-  foreach(kind config geometry images molecule map table)
+  foreach(kind cli config geometry images molecule map table)
     target_link_libraries(fuzz_${kind} PRIVATE app)
     target_link_options(fuzz_${kind} PRIVATE -fsanitize=fuzzer)
   endforeach()
