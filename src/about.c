@@ -71,7 +71,7 @@ static void print_machine(const about_run *run, FILE *out)
     if (*job) fprintf(out, "job: %s\n", job);
     fprintf(out, "ranks: %d\nthreads: %d of each rank\n", run->ranks, run->threads);
     if (run->n_gpus > 0 && device_facts_cuda(device_ordinal(run->dev), &facts) == STATUS_OK)
-        fprintf(out, "devices: %d GPUs, rank 0 on %s %s\n", run->n_gpus, facts.name, facts.uuid);
+        fprintf(out, "devices: GPUs: %d, rank 0 on %s %s\n", run->n_gpus, facts.name, facts.uuid);
     else
         fprintf(out, "devices: CPU\n");
 }
