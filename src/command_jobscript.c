@@ -10,8 +10,8 @@
 #include "jobscript.h"
 #include "text.h"
 
-/* Memory is asked for with this factor on its estimate. */
-static const double reserve = 1.25;
+/* Memory and time are asked for with this factor on their estimates, time in steps of this. */
+static const double reserve = 1.25, time_step = 300;
 
 /* -- texts -- */
 
@@ -121,10 +121,12 @@ static status read_node(const cli *c, const config *cfg, job *j)
     return STATUS_OK;
 }
 
+/* The limit, 0 where it is to be measured. */
 static status read_time(const cli *c, job *j)
 {
     double seconds = 0;
     const char *text = cli_option_text(c, "--time");
+    if (text && strcmp(text, "auto") == 0) return STATUS_OK;
     TRY(time_limit_parse("--time", text ? text : "1:00:00", &seconds));
     if (seconds < 60 || seconds > 1e8)
         FAIL(STATUS_USAGE, "--time is '%s'; it must be a minute to three years", text);
@@ -166,6 +168,8 @@ static status load_settings(const cli *c, config *cfg)
     if (c->n_sets > 0) FAIL(STATUS_USAGE, "--set goes with a CONFIG, not with a command");
     if (cli_option_given(c, "--array"))
         FAIL(STATUS_USAGE, "--array goes with a CONFIG, not with a command");
+    if (cli_option_given(c, "--time") && strcmp(cli_option_text(c, "--time"), "auto") == 0)
+        FAIL(STATUS_USAGE, "--time auto goes with a CONFIG, not with a command");
     for (int i = 0; i < n_commands; i++)
         if (strcmp(commands[i].name, c->arguments[0]) == 0) return STATUS_OK;
     FAIL(STATUS_USAGE, "'%s' is no command; write mtip jobscript .. CONFIG, or .. -- bench mtip ..",
@@ -230,16 +234,15 @@ static status text_of(writer write, const cli *c, const config *cfg, char **text
     return STATUS_OK;
 }
 
-/* -- memory -- */
+/* -- memory and time -- */
 
 static int64_t bytes_of(int gib)
 {
     return gib > 0 ? (int64_t)gib << 30 : -1;
 }
 
-/* Refuses what will not fit, and asks for what a node needs where the user does not; settings whose
-   data are elsewhere are taken as they are. */
-static status plan_memory(const config *cfg, job *j)
+/* The time as well where that is to be measured. */
+static status make_estimate(const config *cfg, const job *j, estimate *e)
 {
     const int ranks = j->nodes * j->ranks, gpus = j->nodes * j->gpus;
     const estimate_place place = {.ranks = ranks,
@@ -247,10 +250,21 @@ static status plan_memory(const config *cfg, job *j)
                                   .gpus = gpus < ranks ? gpus : ranks,
                                   .host_bytes = bytes_of(j->memory),
                                   .gpu_bytes = bytes_of(j->machine->gpu_memory)};
-    estimate e;
+    comm *alone = NULL;
+    if (j->seconds == 0) TRY(comm_start(NULL, NULL, &alone));
+    const status result = estimate_make(cfg, alone, &place, e);
+    comm_finish(alone);
+    return result;
+}
+
+/* Refuses what will not fit, and asks for what a node needs where the user does not; settings whose
+   data are elsewhere are taken as they are. */
+static status plan(const config *cfg, job *j)
+{
+    estimate e = {.seconds = NAN};
     char text[FORECAST_TEXT];
-    const status result = estimate_make(cfg, NULL, &place, &e);
-    if (result == STATUS_INPUT) {
+    const status result = make_estimate(cfg, j, &e);
+    if (result == STATUS_INPUT && j->seconds > 0) {
         log_warning("the script is written without an estimate of its memory: %s",
                     status_message());
         return STATUS_OK;
@@ -258,7 +272,12 @@ static status plan_memory(const config *cfg, job *j)
     TRY(result);
     log_info("a rank needs %s", forecast_text(&e.memory, text));
     if (j->memory == 0) j->memory = (int)ceil(reserve * j->ranks * (double)e.memory.host / 0x1p30);
-    return estimate_check(&e, INFINITY);
+    TRY(estimate_check(&e, INFINITY));
+    if (j->seconds > 0) return STATUS_OK;
+    if (isnan(e.seconds)) FAIL(STATUS_RESOURCE, "--time auto cannot be measured here; give a time");
+    log_info("on processors like those here the run takes about %.0f s", e.seconds);
+    j->seconds = (int64_t)(time_step * ceil(reserve * e.seconds / time_step));
+    return STATUS_OK;
 }
 
 /* -- the script -- */
@@ -295,7 +314,7 @@ status command_jobscript(const cli *c, comm *world)
     config_default(&cfg);
     TRY(load_settings(c, &cfg));
     TRY(read_job(c, &cfg, &j));
-    if (is_reconstruction(c)) TRY(plan_memory(&cfg, &j));
+    if (is_reconstruction(c)) TRY(plan(&cfg, &j));
     TRY_OR(done, text_of(write_command, c, &cfg, &words));
     TRY_OR(done, text_of(write_origin, c, &cfg, &origin));
     if (is_reconstruction(c)) TRY_OR(done, text_of(write_directory, c, &cfg, &directory));

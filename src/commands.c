@@ -36,7 +36,9 @@ static const cli_option jobscript_options[] = {
     {"--gpus", "N", "of a node (default: all; none for the backend cpu)"},
     {"--cores", "N", "of a node (default: all that are for jobs)"},
     {"--memory", "GIB", "of a node (default: what the estimate says)"},
-    {"--time", "TIME", "limit, seconds or [hours:]minutes:seconds (default: 1:00:00)"},
+    {"--time", "TIME",
+     "limit, seconds or [hours:]minutes:seconds (default: 1:00:00), or auto: 1.25 times the estimate,"
+     " measured here"},
     {"--account", "NAME", "the project that pays"},
     {"--queue", "NAME",
      "queue, partition or quality of service (default: the machine's usual one)"},

@@ -48,12 +48,14 @@ write() { # NAME OPTION...: NAME.sh, which no second one writes over
 # shellcheck disable=SC2016
 write plain --system slurm --cores 4 "$config" --set 'run.directory=$HOME `x`'
 write array --system slurm --cores 4 --array 1-4 --mpi pmi2 --constraint 'a&(b|c)' "$config"
+write auto --system slurm --cores 4 --time auto "$config"
 write bench --system perlmutter -N 3 --account a_g --mps -- bench mtip --weak --csv 'a b.csv'
 write cpu --system perlmutter-cpu --account a "$config"
 write summit --system summit -N 2 --ranks 2 --account A "$config"
 write lsf_array --system summit --ranks 2 --account A --array 2-3 --set run.seed=9 "$config"
 grep -qF -- "--set 'run.directory=\$HOME \`x\`'" plain.sh || say 'a setting is not quoted'
 grep -q '^#SBATCH --mem=1G' plain.sh || say 'the memory of the estimate is not asked for'
+grep -q '^#SBATCH --time=0:05:00' auto.sh || say 'the time of the estimate is not asked for'
 grep -q '^#SBATCH --ntasks-per-node=8' bench.sh && grep -q 'mps-control -f' bench.sh || say 'no MPS'
 grep -q '^#SBATCH --ntasks-per-node=16' cpu.sh || say 'CPU nodes: not a rank for eight cores'
 ! grep -q 'gpus-per-node' cpu.sh || say 'CPU nodes: GPUs'
@@ -81,6 +83,10 @@ fails 2 'it must be an integer 1 .. 4' --system slurm --cores 4 --ranks 5 "$conf
 fails 2 '--mps shares GPUs, but there are none' --system slurm --cores 4 --mps "$config"
 fails 2 "--account is 'a b'" --system summit --account 'a b' "$config"
 fails 2 "--time is '30'" --system slurm --cores 4 --time 30 "$config"
+fails 2 '--time auto goes with a CONFIG' --system slurm --cores 4 --time auto -- bench mtip
+"$mtip" info | grep -q GPU- || # where there is one, it is measured
+  fails 5 '--time auto cannot be measured here' --system perlmutter --account A --time auto "$config" \
+    --set run.deterministic=false
 fails 2 "'benhc' is no command" --system slurm --cores 4 -- benhc mtip
 fails 2 '--set goes with a CONFIG' --system slurm --cores 4 --set run.seed=1 -- bench mtip
 fails 2 'holds a control character' --system slurm --cores 4 -- bench "a
