@@ -106,8 +106,9 @@ static int64_t host_bytes(const config *cfg, const regime *g, int64_t mine, int6
 {
     const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
     const int64_t store = divide_up(n_all, g->ranks) * n_pixels;
+    const int64_t checks = cfg->run.check_invariants ? 46 * volume : 0; /* recompute.h, on rank 0 */
     return mine * n_pixels * (int64_t)sizeof(float) + store + n_all * 16 * (int64_t)sizeof(double) +
-           (8 + 2 * 3) * volume;
+           (8 + 2 * 3) * volume + checks;
 }
 
 static status forecast_regime(const config *cfg, device_kind kind, const regime *g, int64_t n_all,

@@ -108,8 +108,8 @@ endforeach()
 # The program with a device that computes wrongly.
 add_executable(mtip_flip ${CMAKE_SOURCE_DIR}/src/main.c inject_flip.c)
 target_link_libraries(mtip_flip PRIVATE app)
-foreach(name devices_choose slicer_run match_add match_tomograms merger_add merger_solve phaser_get
-    phaser_autocorrelation)
+foreach(name devices_choose slicer_run match_add match_tomograms merger_add merger_solve
+    phaser_create phaser_get phaser_autocorrelation)
   target_link_options(mtip_flip PRIVATE -Wl,--wrap=${name})
 endforeach()
 foreach(device cpu cuda)
