@@ -9,6 +9,7 @@
 #include "schedule.h"
 #include "trial.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ typedef struct samples {
     int n;
     stage_line terms[N_STAGES][SAMPLES];
     double seconds[N_STAGES][SAMPLES];
-    double between;
+    double between,
+        first_time; /* of the last generation; of the first one, beyond its second time */
 } samples;
 
 typedef struct bench {
@@ -63,7 +65,8 @@ static status run_sample(bench *b, run *r, const run_step *step, samples *s)
         stage_line terms[N_STAGES];
         const double start = clock_seconds();
         TRY(run_generation(r, s->n, step, &record));
-        double rest = clock_seconds() - start;
+        const double whole = clock_seconds() - start;
+        double rest = whole;
         const stage_load load = load_of(b, &record);
         stage_terms(&b->cfg, &load, terms);
         for (int i = 0; i < N_STAGES; i++) {
@@ -74,6 +77,7 @@ static status run_sample(bench *b, run *r, const run_step *step, samples *s)
             rest -= seconds;
         }
         s->between = rest;
+        if (at == 0) s->first_time += round == 0 ? whole : -whole;
     }
     return STATUS_OK;
 }
@@ -158,6 +162,7 @@ static status time_stages(bench *b, calibration *made)
     for (int i = 0; i < N_STAGES && result == STATUS_OK; i++)
         made->stages[i] = stage_line_fit(s.n, s.terms[i], s.seconds[i]);
     made->between = s.between;
+    made->begin += fmax(0, s.first_time);
     if (result == STATUS_OK) result = time_last_phasing(b, trial_run(t), made);
     if (result == STATUS_OK) result = time_comparison(b, trial_run(t), made);
     trial_destroy(t);

@@ -7,10 +7,11 @@
 
 #include <math.h>
 
-static int64_t bytes_of_gpu(void)
+/* Nothing is asked of GPUs where none is used: their libraries would come into memory. */
+static int64_t bytes_of_gpu(int gpus)
 {
     device_facts gpu;
-    if (device_count_cuda() == 0 || device_facts_cuda(0, &gpu) != STATUS_OK) return -1;
+    if (gpus == 0 || device_count_cuda() == 0 || device_facts_cuda(0, &gpu) != STATUS_OK) return -1;
     return gpu.bytes;
 }
 
@@ -22,7 +23,7 @@ estimate_place estimate_here(const config *cfg, int ranks, int gpus)
                             .nodes = 1,
                             .gpus = gpus,
                             .host_bytes = forecast_host_bytes(),
-                            .gpu_bytes = bytes_of_gpu()};
+                            .gpu_bytes = bytes_of_gpu(gpus)};
 }
 
 static status check_place(const estimate_place *p)

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What is too small to be listed: of a host, where freed memory is not given back at once, of a GPU with
-   its libraries; what a process has on the host once it uses a GPU. */
-static const int64_t host_rest = 24 << 20, gpu_rest = 1 << 27, gpu_process = 480 << 20;
+/* What libraries and what is too small to be listed take of a GPU; what a process has on the host once it
+   uses one. */
+static const int64_t gpu_rest = 1 << 27, gpu_process = 500 << 20;
 
 /* Bytes that this process has now: the libraries, which differ from build to build. */
 static int64_t resident_bytes(void)
@@ -129,7 +129,7 @@ static status forecast_regime(const config *cfg, device_kind kind, const regime 
     f->phasing = phasing_bytes(cfg, g);
     const int64_t sum = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
     f->host = host_bytes(cfg, g, mine, n_all, n_pixels);
-    f->host += host_rest + (kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum);
+    f->host += kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum;
     if (kind == DEVICE_CUDA) f->device = gpu_rest + sum;
     return STATUS_OK;
 }
