@@ -32,5 +32,7 @@ status command_reconstruct(const cli *c, comm *world);
 status command_report(const cli *c, comm *world);
 /* Makes a data set of diffraction images with known truth (simulate.output). */
 status command_simulate(const cli *c, comm *world);
+/* Shows a run that works, or how one ended. */
+status command_watch(const cli *c, comm *world);
 
 #endif

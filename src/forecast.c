@@ -139,25 +139,29 @@ static int64_t need(const forecast *f)
     return f->kind == DEVICE_CUDA ? f->device : f->host;
 }
 
-/* The search at full resolution has fewer references than the final generations, but half of the ranks,
-   and broader posteriors: which need most is not said beforehand. */
+/* The first generation of the search at full resolution, whose posteriors are the broadest. */
+static run_step broadest(const config *cfg)
+{
+    int g = schedule_first(cfg);
+    while (g < cfg->run.generations - 1 && schedule_search(cfg, g).resolution < 1)
+        g++;
+    return schedule_search(cfg, g);
+}
+
+/* The search has fewer references than the final generations, but half of the ranks: which needs more is
+   not said beforehand. */
 status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
                      int64_t n_pixels, int64_t score_bytes, forecast *f)
 {
     const regime final = {schedule_final(cfg, 0), ranks, n_images, cfg->phase.starts};
-    regime search = {.ranks = ranks > 1 ? ranks / 2 : 1,
-                     .n_images = divide_up(n_images, 2),
-                     .starts = cfg->phase.generation_starts};
-    forecast one;
+    const regime search = {broadest(cfg), ranks > 1 ? ranks / 2 : 1, divide_up(n_images, 2),
+                           cfg->phase.generation_starts};
+    forecast half;
     TRY(forecast_regime(cfg, kind, &final, n_images, n_pixels, score_bytes, f));
-    for (int i = schedule_first(cfg); i < cfg->run.generations; i++) {
-        search.step = schedule_search(cfg, i);
-        if (search.step.resolution < 1) continue;
-        TRY(forecast_regime(cfg, kind, &search, n_images, n_pixels, score_bytes, &one));
-        const int64_t host = larger(one.host, f->host);
-        if (need(&one) > need(f)) *f = one;
-        f->host = host;
-    }
+    TRY(forecast_regime(cfg, kind, &search, n_images, n_pixels, score_bytes, &half));
+    const int64_t host = larger(half.host, f->host);
+    if (need(&half) > need(f)) *f = half;
+    f->host = host;
     return STATUS_OK;
 }
 

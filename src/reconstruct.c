@@ -65,12 +65,23 @@ static void look_at_memory(const task *t)
     t->made->device_bytes = larger(t->made->device_bytes, taken);
 }
 
+/* For who sits at a terminal. */
+static void show_progress(const task *t, const part *p, int g)
+{
+    const reconstruction *made = t->made;
+    char words[64];
+    snprintf(words, sizeof words, "%s, generation %d of %d, %.0f s left", p->name,
+             p->before + g + 1, p->last, made->seconds_left);
+    log_progress(made->work_done / (made->work_done + made->work_left), words);
+}
+
 /* Generation g of the part. Collective over its comm. */
 static status one_generation(const task *t, const part *p, int g, const run_step *step,
                              run_record *record)
 {
     reconstruction *made = t->made;
     keeper_enter(t->keep);
+    show_progress(t, p, g);
     TRY(run_generation(p->run, p->before + g, step, record));
     look_at_memory(t);
     record->attempt = (int)made->progress.attempts + !made->progress.searched;
@@ -423,9 +434,11 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     TRY_OR(fail, resume(&t));
     TRY_OR(fail, search_until_agreed(&t));
     TRY_OR(fail, finish(&t));
+    log_progress(-1, "");
     *created = made;
     return STATUS_OK;
 fail:
+    log_progress(-1, "");
     reconstruction_destroy(made);
     return result;
 }

@@ -393,7 +393,7 @@ static status check_directory(const report_data *r)
     return STATUS_OK;
 }
 
-static status read_all(const device *dev, report_data *r)
+static status read_progress(report_data *r)
 {
     char path[PATH_SIZE];
     if (strlen(r->directory) >= CONFIG_TEXT_SIZE)
@@ -403,25 +403,40 @@ static status read_all(const device *dev, report_data *r)
     TRY(read_end(r));
     TRY(read_texts(r));
     TRY(read_settings(r));
-    if (exists(r, "history.txt"))
-        TRY(history_read(path_of(r, "history.txt", path), &r->n_records, &r->records));
+    if (!exists(r, "history.txt")) return STATUS_OK;
+    return history_read(path_of(r, "history.txt", path), &r->n_records, &r->records);
+}
+
+static status read_results_so_far(const device *dev, report_data *r)
+{
     TRY(r->state == REPORT_DONE ? read_results(r) : read_checkpoint(dev, r));
     return number_images(r);
 }
 
-status report_read(const device *dev, const char *directory, report_data **read)
+static status read_new(const device *dev, const char *directory, bool results, report_data **read)
 {
     *read = NULL;
     report_data *r = calloc(1, sizeof *r);
     if (!r) FAIL(STATUS_RESOURCE, "out of host memory");
     r->directory = directory;
     r->half = -1;
-    const status result = read_all(dev, r);
+    status result = read_progress(r);
+    if (result == STATUS_OK && results) result = read_results_so_far(dev, r);
     if (result == STATUS_OK)
         *read = r;
     else
         report_data_destroy(r);
     return result;
+}
+
+status report_read(const device *dev, const char *directory, report_data **read)
+{
+    return read_new(dev, directory, true, read);
+}
+
+status report_read_progress(const char *directory, report_data **read)
+{
+    return read_new(NULL, directory, false, read);
 }
 
 void report_data_destroy(report_data *r)

@@ -55,8 +55,11 @@ target_link_libraries(test_estimate PRIVATE app PkgConfig::CMOCKA)
 add_test(NAME estimate_lines COMMAND test_estimate)
 add_test(NAME estimate COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_estimate.sh $<TARGET_FILE:mtip>
   ${CMAKE_SOURCE_DIR})
+add_test(NAME watch COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_watch.sh $<TARGET_FILE:mtip>
+  ${CMAKE_SOURCE_DIR})
 set_tests_properties(estimate_lines PROPERTIES LABELS unit)
-set_tests_properties(estimate PROPERTIES LABELS mpi TIMEOUT 300 ENVIRONMENT "${mpi_environment}")
+set_tests_properties(estimate watch PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
+  ENVIRONMENT "${mpi_environment}")
 
 # Pages: page_tool tells whether they are well-formed and whole, a browser shows them where there is one.
 add_executable(page_tool page_tool.c)

@@ -3,13 +3,15 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct {
     log_level level;
     int rank;
     int n_ranks;
     FILE *copy;
-} sink = {LOG_INFO, 0, 1, NULL};
+    bool bar; /* on the terminal */
+} sink = {LOG_INFO, 0, 1, NULL, false};
 
 void log_setup(log_level level, int rank, int n_ranks)
 {
@@ -21,6 +23,27 @@ void log_setup(log_level level, int rank, int n_ranks)
 void log_also_to(FILE *file)
 {
     sink.copy = file;
+}
+
+static void erase_bar(void)
+{
+    if (sink.bar) fputs("\r\033[K", stderr);
+    sink.bar = false;
+}
+
+void log_progress(double part, const char *words)
+{
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1];
+    if (sink.rank != 0 || sink.level < LOG_INFO || !isatty(STDERR_FILENO)) return;
+    erase_bar();
+    if (part < 0) return;
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < (int)(part * WIDTH) ? '#' : '.';
+    bar[WIDTH] = 0;
+    fprintf(stderr, "[%s] %3.0f %% %.40s", bar, 100 * part, words);
+    (void)fflush(stderr);
+    sink.bar = true;
 }
 
 void log_write(log_level level, const char *format, ...)
@@ -35,6 +58,7 @@ void log_write(log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (shown) erase_bar();
     if (shown) fprintf(stderr, "mtip: %s%s%s\n", who, names[level], line);
     if (!kept) return;
     char when[32];

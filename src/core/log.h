@@ -18,6 +18,10 @@ void log_also_to(FILE *file);
 
 void log_write(log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* On rank 0, where stderr is a terminal and info lines appear: a bar for this part (0 to 1) of the work
+   done, with a few words, which the next line or bar takes the place of; a negative part removes it. */
+void log_progress(double part, const char *words);
+
 #define log_error(...)   log_write(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)
 #define log_info(...)    log_write(LOG_INFO, __VA_ARGS__)

@@ -1,0 +1,96 @@
+#!/bin/sh
+# mtip watch and the progress bar: on a terminal (a pty of `script`) and without one, on runs that work, stop, are
+# killed, are silent, and are done.
+# Usage: test_watch.sh MTIP SOURCE_DIR
+mtip=$1 source=$2
+command -v script >/dev/null || { echo 'no script command for a pty'; exit 77; }
+[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d) || exit 1
+run= # the process of a run that may be stopped
+trap '[ -z "$run" ] || kill -9 "$run" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+say() { echo "$*"; failed=1; }
+cat >a.yaml <<END
+molecule: {file: $source/tests/data/2LYZ.pdb}
+detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
+simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
+data: {file: images.h5}
+grid: {size: 17, diameter: 45}
+slice: {references: 40, final_references: 40}
+phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
+run: {generations: 4, final_generations: 2, attempts: 1, directory: run}
+parallel: {backend: cpu, threads: 1}
+END
+# expect CODE TEXT COMMAND...
+expect() {
+  code=$1 text=$2
+  shift 2
+  "$@" >out 2>&1 </dev/null
+  got=$?
+  [ $got -eq "$code" ] && grep -qF -- "$text" out && return
+  say "$*: exit code $got, expected $code and: $text"
+  head -n 12 out
+}
+escape=$(printf '\033')
+lacks_escapes() { ! grep -q "$escape" "$1" || say "$1 has escape sequences"; }
+# begin SETTING..: a long run in the background, until it has had a generation.
+begin() {
+  rm -rf run
+  "$mtip" reconstruct a.yaml --set run.generations=100000 "$@" >log 2>&1 &
+  run=$!
+  for _ in $(seq 300); do
+    [ -s run/history.txt ] && return
+    sleep 0.1
+  done
+  say 'the run does not begin'
+}
+end() {
+  wait "$run" 2>/dev/null
+  run=
+}
+"$mtip" -q simulate a.yaml || say 'no data'
+expect 4 'cannot read nowhere' "$mtip" watch nowhere
+
+# a run on a terminal has a bar, which is erased before lines; its log has none
+rm -rf run
+expect 0 '%' script -qec "'$mtip' reconstruct a.yaml" /dev/null
+grep -q "$escape\[Kmtip: half=1 generation=1/" out || say 'no bar is erased before a line'
+grep -q '####' out || say 'no bar'
+lacks_escapes run/log.txt
+! grep -q '####' run/log.txt || say 'the log has a bar'
+"$mtip" reconstruct a.yaml --fresh >log 2>&1 || say "the run failed: $(cat log)"
+lacks_escapes log
+
+# done: a summary where there is no terminal
+"$mtip" watch run >out 2>&1 || say "watch of a run that is done: $?"
+grep -q '^run: done; ' out && grep -q '^half 2, attempt 1, generation 4: ' out &&
+  grep -q '^all images, attempt 1, generation 6: ' out && grep -q '  likelihood' out ||
+  say "summary: $(cat out)"
+lacks_escapes out
+LC_ALL=C.UTF-8 "$mtip" watch run | grep -q '█' || say 'no curves where the terminal knows UTF-8'
+LC_ALL=C "$mtip" watch run | grep -q '█' && say 'UTF-8 where the terminal does not know it'
+
+# at work: on a terminal until it ends, with the code of its end; without one at once
+begin
+expect 0 'run: running; ' "$mtip" watch run
+script -qec "sh -c 'echo \$\$ >pid; exec \"$mtip\" watch run'" /dev/null >out 2>&1 </dev/null &
+viewer=$!
+sleep 1
+kill -INT "$(cat pid)"
+wait $viewer || say "after Ctrl-C: exit code $?"
+grep -q "$escape\[H" out || say "nothing was drawn: $(cat out)"
+(sleep 1 && touch run/STOP) &
+expect 85 "$escape[H" script -qec "'$mtip' watch run" /dev/null
+end
+expect 85 'run: stopped, to go on' "$mtip" watch run
+
+# silent, and killed
+begin
+kill -STOP "$run"
+touch -d '1 hour ago' run/*
+expect 0 'SILENT for 36' "$mtip" watch run
+kill -9 "$run"
+end
+expect 8 'it ended without a word' "$mtip" watch run
+exit $failed
