@@ -40,9 +40,9 @@ static status resolve(const char *path, char **target)
         *target = strdup(path);
         if (!*target) return out_of_memory(path);
     }
-    if (stat(*target, &info) == 0 && S_ISDIR(info.st_mode))
-        FAIL(STATUS_OUTPUT, "%s: is a directory; give the name of a file", path);
-    return STATUS_OK;
+    if (stat(*target, &info) != 0 || S_ISREG(info.st_mode)) return STATUS_OK;
+    FAIL(STATUS_OUTPUT, "%s: is a %s; give the name of a file", path,
+         S_ISDIR(info.st_mode) ? "directory" : "device, pipe or socket");
 }
 
 /* The directory part, "." if there is none; the caller frees it. */

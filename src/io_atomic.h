@@ -14,9 +14,10 @@
 
 typedef struct atomic_file atomic_file;
 
-/* Checks that path can be written (its directory exists; it is no directory itself) and chooses
-   the temporary name; a leftover of that name is removed.  A symbolic link is followed: the file
-   it points to is replaced. */
+/* Checks that path can be written (its directory exists; it is free or an ordinary file, no
+   directory and no device, which root would otherwise replace) and chooses the temporary name; a
+   leftover of that name is removed.  A symbolic link is followed: the file it points to is
+   replaced. */
 status atomic_begin(const char *path, atomic_file **begun);
 
 /* The final name, as given, and the temporary one, to be created by the caller. */

@@ -87,6 +87,20 @@ static void places_that_cannot_be_written_are_named(void **state)
         assert_fails(atomic_begin("/etc/a.txt", &file), STATUS_OUTPUT, "Permission denied");
 }
 
+/* What is renamed over a device takes its place, where the user is root. */
+static void devices_and_pipes_stay_what_they_are(void **state)
+{
+    (void)state;
+    const char *path = case_scratch("pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    atomic_file *file;
+    assert_fails(atomic_begin_stream(path, &file), STATUS_OUTPUT, "is a device, pipe or socket");
+    assert_null(file);
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+}
+
 /* ---- HDF5 ---- */
 
 enum { N_ROWS = 1000, ROW = 300 };
@@ -403,6 +417,7 @@ int main(void)
         cmocka_unit_test(text_appears_only_when_committed),
         cmocka_unit_test(symbolic_links_are_followed),
         cmocka_unit_test(places_that_cannot_be_written_are_named),
+        cmocka_unit_test(devices_and_pipes_stay_what_they_are),
         cmocka_unit_test(hdf5_gives_back_what_was_written),
         cmocka_unit_test(hdf5_bytes_do_not_depend_on_the_day),
         cmocka_unit_test(hdf5_says_what_is_there_and_what_is_not),
