@@ -1,5 +1,6 @@
 /* bench_generation.h: a generation of the program itself (run.h) on synthetic images, whose content
-   is noise: every reference carries weight, the most there can be to merge. */
+   is noise: at the perplexity of late generations few references carry weight, and little is
+   merged. */
 #ifndef MTIP_BENCH_GENERATION_H
 #define MTIP_BENCH_GENERATION_H
 

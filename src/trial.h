@@ -1,6 +1,7 @@
 /* trial.h: a run (run.h) on synthetic images, to time its generations.
 
-   Images are noise of 0 and 1 photons: every reference carries weight, the most there can be to merge.
+   Images are noise of 0 and 1 photons: at a high perplexity every reference carries weight, the most
+   there can be to merge.
    The model is a lopsided particle. */
 #ifndef MTIP_TRIAL_H
 #define MTIP_TRIAL_H
