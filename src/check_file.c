@@ -10,6 +10,7 @@
 
 #include "check_data.h"
 #include "check_settings.h"
+#include "cli.h"
 #include "dataset.h"
 #include "forecast.h"
 #include "inputs.h"
@@ -141,6 +142,8 @@ typedef struct verdict {
 static _Noreturn void run_child(int answer, const config *c, status (*look)(const config *c))
 {
     verdict v = {.code = look(c)};
+    const status flushed = v.code == STATUS_OK ? cli_flush_results() : STATUS_OK;
+    if (flushed != STATUS_OK) v.code = flushed;
     snprintf(v.place, sizeof v.place, "%s", status_place());
     snprintf(v.message, sizeof v.message, "%s", status_message());
     (void)fflush(stdout);

@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,4 +198,11 @@ const char *cli_option_text(const cli *c, const char *name)
 bool cli_option_given(const cli *c, const char *name)
 {
     return cli_option_text(c, name) != NULL;
+}
+
+status cli_flush_results(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        FAIL(STATUS_OUTPUT, "cannot write to standard output: %s", strerror(errno));
+    return STATUS_OK;
 }

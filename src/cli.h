@@ -69,4 +69,8 @@ status cli_load(cli *c);
 const char *cli_option_text(const cli *c, const char *name);
 bool cli_option_given(const cli *c, const char *name);
 
+/* Writes out what was printed to stdout; STATUS_OUTPUT if any of it was lost.  A process that a
+   command starts calls it before it ends, as main does. */
+status cli_flush_results(void);
+
 #endif

@@ -1,8 +1,6 @@
 /* The program: reads the command line, starts MPI for the commands that use it, runs the command,
    and is the only place that prints a failure and exits. */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "build_info.h"
 #include "commands.h"
@@ -60,14 +58,6 @@ static status run(cli *c, comm *world)
     return c->command->run(c, world);
 }
 
-/* Results that did not reach stdout are a failure too. */
-static status close_stdout(void)
-{
-    if (fflush(stdout) != 0 || ferror(stdout))
-        FAIL(STATUS_OUTPUT, "cannot write to standard output: %s", strerror(errno));
-    return STATUS_OK;
-}
-
 /* Messages on settings begin with their own place, for editors; others end with the program's. */
 static void print_failure(status result)
 {
@@ -91,7 +81,7 @@ int main(int argc, char **argv)
     }
     log_setup(c.level, world ? comm_rank(world) : 0, world ? comm_size(world) : 1);
     if (result == STATUS_OK) result = c.wish == CLI_RUN ? run(&c, world) : print_wish(&c);
-    if (result == STATUS_OK) result = close_stdout();
+    if (result == STATUS_OK) result = cli_flush_results();
     if (result != STATUS_OK && (is_first(world) || result == STATUS_PARALLEL))
         print_failure(result);
     if (world && result == STATUS_PARALLEL) comm_abort(world, status_exit_code(result));

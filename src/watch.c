@@ -122,10 +122,14 @@ static void draw_run(const report_data *r, int which, double edge, watch_style s
     if (!g) return;
     for (int s = 0; s < N_STAGES; s++)
         seconds += g->costs[s].seconds;
-    char line[256];
+    char line[256], resolution[64];
+    if (isfinite(edge))
+        snprintf(resolution, sizeof resolution, "%.1f A", edge / g->step.resolution);
+    else
+        snprintf(resolution, sizeof resolution, "%.2f of the largest |s|", g->step.resolution);
     snprintf(line, sizeof line,
-             "%s, attempt %d, generation %d: %.1f A, %lld references (%lld active), %.2f s",
-             run_names[which], g->attempt, g->generation, edge / g->step.resolution,
+             "%s, attempt %d, generation %d: %s, %lld references (%lld active), %.2f s",
+             run_names[which], g->attempt, g->generation, resolution,
              (long long)g->step.n_references, (long long)g->n_active, seconds);
     fprintf(out, "%.*s\n", style.width, line);
     draw_curves(r, which, g->attempt, style, out);
@@ -170,20 +174,28 @@ static const char *state_name(report_state state)
     return names[state];
 }
 
+/* Nothing of a run without about.txt. */
+static void draw_place(const report_data *r, FILE *out)
+{
+    char text[128];
+    const double ranks = report_about_number(r, "ranks");
+    if (!isfinite(ranks)) return;
+    fprintf(out, "%.0f ranks on %.40s", ranks, report_about(r, "devices", text, sizeof text));
+    if (*last_in_log(r, "memory of a rank, at most: ", "(\n", text))
+        fprintf(out, ", each takes at most %.30s", text);
+    fputc('\n', out);
+}
+
 void watch_draw(const report_data *r, double silence, watch_style style, FILE *out)
 {
-    char line[CONFIG_TEXT_SIZE + 1200], text[128];
+    char line[CONFIG_TEXT_SIZE + 1200];
     snprintf(line, sizeof line, "%s: %s%s%s", r->directory, state_name(r->state),
              *r->sentence ? "; " : "", r->sentence);
     fprintf(out, "%.*s\n", style.width, line);
     if (r->state == REPORT_RUNNING && silence > WATCH_SILENT)
         fprintf(out, "SILENT for %.0f s: no sign of life since\n", silence);
     if (r->state == REPORT_RUNNING) draw_bar(r, style, out);
-    fprintf(out, "%.0f ranks on %.40s", report_about_number(r, "ranks"),
-            report_about(r, "devices", text, sizeof text));
-    if (*last_in_log(r, "memory of a rank, at most: ", "(\n", text))
-        fprintf(out, ", each takes at most %.30s", text);
-    fputc('\n', out);
+    draw_place(r, out);
     for (int i = 0; i < RUNS; i++)
         draw_run(r, i, 1 / report_about_number(r, "largest s"), style, out);
 }

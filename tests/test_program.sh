@@ -84,4 +84,6 @@ expect 0 out 'references' check "$work/default.yaml"
 # Results that cannot be written are a failure.
 "$mtip" --help >/dev/full 2>/dev/null
 [ $? -eq 6 ] || { echo "writing to a full disk did not exit with 6"; failed=1; }
+"$mtip" check "$work/default.yaml" >/dev/full 2>/dev/null
+[ $? -eq 6 ] || { echo "a check written to a full disk did not exit with 6"; failed=1; }
 exit $failed

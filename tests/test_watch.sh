@@ -70,6 +70,9 @@ grep -q '^run: done; ' out && grep -q '^half 2, attempt 1, generation 4: ' out &
 lacks_escapes out
 LC_ALL=C.UTF-8 "$mtip" watch run | grep -q '█' || say 'no curves where the terminal knows UTF-8'
 LC_ALL=C "$mtip" watch run | grep -q '█' && say 'UTF-8 where the terminal does not know it'
+mv run/about.txt about.txt
+"$mtip" watch run | grep -qi 'nan' && say 'nan of a run without about.txt'
+mv about.txt run/about.txt
 
 # at work: on a terminal until it ends, with the code of its end; without one at once
 begin
