@@ -124,13 +124,11 @@ static status write_results(const config *cfg, const reconstruction *made,
 enum { SENTENCE_SIZE = CONFIG_TEXT_SIZE + 128 };
 
 /* Nothing speaks against the run any more: an older one makes room for a fresh one. Collective. */
-static status begin(const config *cfg, const catalogue *k, comm *world, device *dev,
-                    run_directory *directory)
+static status begin(comm *world, run_directory *directory)
 {
     status result = directory ? run_directory_make_room(directory) : STATUS_OK;
     if (directory && result == STATUS_OK) log_also_to(run_directory_log(directory));
-    TRY(comm_agree(world, result));
-    return say_about(cfg, k, world, dev, directory);
+    return comm_agree(world, result);
 }
 
 static status work(const cli *c, comm *world, run_directory *directory, double seconds,
@@ -150,9 +148,11 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
     TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
-    TRY_OR(done, begin(cfg, k, world, dev, directory));
+    TRY_OR(done, begin(world, directory));
     TRY_OR(done, keeper_create(cfg, world, k->checksum, directory, seconds, &keep));
-    TRY_OR(done, reconstruct(cfg, dev, world, k, keep, &made));
+    TRY_OR(done, reconstruction_create(cfg, dev, world, k, keep, &made));
+    TRY_OR(done, say_about(cfg, k, world, dev, directory));
+    TRY_OR(done, reconstruct(cfg, dev, world, k, keep, made));
     snprintf(sentence, SENTENCE_SIZE, "%s %s half-FSC(0.5) %s", cfg->run.directory,
              made->converged ? "converged" : "NOT converged",
              fsc_resolution_text(&made->resolution, text));

@@ -419,8 +419,8 @@ static status resume(const task *t)
     return STATUS_OK;
 }
 
-status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                   keeper *keep, reconstruction **created)
+status reconstruction_create(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                             keeper *keep, reconstruction **created)
 {
     status result = STATUS_OK;
     *created = NULL;
@@ -428,18 +428,29 @@ status reconstruct(const config *cfg, const device *dev, comm *world, const cata
     const task t = {cfg, dev, world, k, keep, made};
     TRY_OR(fail, comm_agree(world, made ? start(cfg, k, made)
                                         : FAILED(STATUS_RESOURCE, "out of host memory")));
-    made->start = clock_seconds();
-    made->device_free = device_free_bytes(dev);
-    made->work_left = schedule_all(cfg, comm_size(world));
     TRY_OR(fail, resume(&t));
-    TRY_OR(fail, search_until_agreed(&t));
-    TRY_OR(fail, finish(&t));
-    log_progress(-1, "");
     *created = made;
     return STATUS_OK;
 fail:
-    log_progress(-1, "");
     reconstruction_destroy(made);
+    return result;
+}
+
+static status search_and_finish(const task *t)
+{
+    TRY(search_until_agreed(t));
+    return finish(t);
+}
+
+status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                   keeper *keep, reconstruction *made)
+{
+    const task t = {cfg, dev, world, k, keep, made};
+    made->start = clock_seconds();
+    made->device_free = device_free_bytes(dev);
+    made->work_left = schedule_all(cfg, comm_size(world));
+    const status result = search_and_finish(&t);
+    log_progress(-1, "");
     return result;
 }
 

@@ -43,11 +43,16 @@ typedef struct reconstruction {
 
 typedef struct keeper keeper;
 
-/* The data set's images against one another, as said above, from where the keeper's checkpoint stands;
-   the caller destroys what is made.  A run that does not converge is no failure; STATUS_STOPPED if it
-   has to go on another time.  The catalogue is of inputs_open.  Collective. */
+/* Where a reconstruction begins: at nothing, or where the keeper's checkpoint stands, which has to be
+   of the same settings and images.  The catalogue is of inputs_open; the caller destroys what is made.
+   Collective. */
+status reconstruction_create(const config *cfg, const device *dev, comm *world, const catalogue *k,
+                             keeper *keep, reconstruction **created);
+/* The data set's images against one another, as said above, from there on, with the arguments that it
+   was created with.  A run that does not converge is no failure; STATUS_STOPPED if it has to go on
+   another time.  Collective. */
 status reconstruct(const config *cfg, const device *dev, comm *world, const catalogue *k,
-                   keeper *keep, reconstruction **created);
+                   keeper *keep, reconstruction *made);
 /* Accepts NULL. */
 void reconstruction_destroy(reconstruction *made);
 

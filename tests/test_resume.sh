@@ -167,11 +167,13 @@ go 1 --time-limit soon
 expect 2 "--time-limit is 'soon'" 'a bad limit'
 
 # Settings and data of a checkpoint.
+cp run/config.resolved.yaml before.yaml
 go 2
 expect 3 'run/checkpoint.h5 was made with other settings: run.generations changed' 'other settings'
 "$mtip" simulate -q a.yaml --set simulate.seed=2 --set simulate.output=other.h5
 go 2 --set run.generations=100000 --set data.file=other.h5
 expect 3 'was made from other images than those of other.h5' 'other data'
+cmp -s run/config.resolved.yaml before.yaml || say 'a refused run changed the settings on record'
 go 2 --fresh
 expect 0 'the old run is now in run.1' 'fresh'
 same 'fresh'
