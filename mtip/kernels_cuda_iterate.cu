@@ -29,17 +29,21 @@ typedef struct workspace {
     line_place half, whole;
 } workspace;
 
-/* The barrier numbered 1, 2, .. of all blocks, which must run at the same time. */
+/* The barrier numbered 1, 2, .. of all blocks, which must run at the same time. What a block's threads
+   wrote before it, its first thread releases; what others wrote, it acquires for them. */
 static __device__ void grid_barrier(unsigned *arrived, int number)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
         const unsigned all = gridDim.x * (unsigned)number;
-        __threadfence();
-        atomicAdd(arrived, 1);
-        while (*(volatile unsigned *)arrived < all)
-            ;
-        __threadfence();
+        unsigned seen;
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+        do {
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(seen)
+                         : "l"(arrived)
+                         : "memory");
+        } while (seen < all);
     }
     __syncthreads();
 }
