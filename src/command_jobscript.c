@@ -1,4 +1,5 @@
 /* `mtip jobscript`: a batch script from the settings and what they need. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,39 @@ static status read_word(const cli *c, const char *name, const char *usual, const
     for (const char *p = *word; p && *p; p++)
         if (!is_plain((const char[]){*p, 0}) && !strchr(more, *p))
             FAIL(STATUS_USAGE, "%s is '%s'; it is a name, without blanks and quotes", name, *word);
+    return STATUS_OK;
+}
+
+/* A number without a sign at *text, which goes on behind it. */
+static bool take_number(const char **text, long *value)
+{
+    char *end;
+    if (!isdigit((unsigned char)**text)) return false;
+    *value = strtol(*text, &end, 10);
+    *text = end;
+    return *value <= 1000000;
+}
+
+/* Numbers and ranges FIRST-LAST, with commas between them. */
+static bool is_list(const char *text)
+{
+    for (;; text++) {
+        long first, last;
+        if (!take_number(&text, &first)) return false;
+        if (*text == '-') {
+            text++;
+            if (!take_number(&text, &last) || last < first) return false;
+        }
+        if (*text != ',') return *text == 0;
+    }
+}
+
+static status read_array(const cli *c, const char **array)
+{
+    *array = cli_option_text(c, "--array");
+    if (*array && !is_list(*array))
+        FAIL(STATUS_USAGE, "--array is '%s'; it is a list of numbers up to 1000000, such as 1-4,7",
+             *array);
     return STATUS_OK;
 }
 
@@ -146,7 +180,7 @@ static status read_job(const cli *c, const config *cfg, job *j)
     TRY(read_word(c, "--queue", j->machine->queue, &j->queue));
     TRY(read_word(c, "--constraint", j->machine->constraint, &j->constraint));
     TRY(read_word(c, "--mpi", j->machine->mpi, &j->mpi));
-    TRY(read_word(c, "--array", NULL, &j->array));
+    TRY(read_array(c, &j->array));
     if (j->machine->needs_account && !j->account)
         FAIL(STATUS_USAGE, "--account is missing: the project that pays on %s", j->machine->name);
     return STATUS_OK;
