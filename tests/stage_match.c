@@ -83,7 +83,7 @@ static match *new_match(const problem *p, match_method method, int64_t memory, i
 {
     const match_options options = {stage.precision, method, memory, floor_value,
                                    count,           PIXELS, halves};
-    double mean[PIXELS]; /* understated, for lists to be chosen; it is else a constant of the scores */
+    double mean[PIXELS]; /* understated, so that lists are chosen; else a constant of the scores */
     for (int i = 0; i < PIXELS; i++)
         mean[i] = 1e-2 * p->mean[i];
     const match_pixels pixels = {p->correction, mean, p->whitening};

@@ -97,8 +97,8 @@ expect 0 'two.h5: 40 images' simulate a.yaml --set geometry.file=two.geom --set 
 expect 0 'images          40 of 1 x 13 x 12 pixels' check two.h5
 expect 0 '8.97 % of them masked' check two.h5
 expect 0 'images of 142 pixels' reconstruct a.yaml --set data.file=two.h5 --fresh
-expect 0 '' convert two.geom two.dat $energy
-expect 0 'detector of Dragonfly (text)' check two.dat $energy
+expect 0 '' convert two.geom two.dat --set geometry.photon_energy=4600
+expect 0 'detector of Dragonfly (text)' check two.dat --set geometry.photon_energy=4600
 expect 2 'two.geom: geometry of CrystFEL; name the output .h5 or .dat' convert two.geom two.cxi
 
 # A blacklist.

@@ -82,7 +82,7 @@ fails 2 'it must be an integer 0 .. 6' --system summit --gpus 7 --account A "$co
 fails 2 'it must be an integer 1 .. 4' --system slurm --cores 4 --ranks 5 "$config"
 fails 2 '--mps shares GPUs, but there are none' --system slurm --cores 4 --mps "$config"
 fails 2 "--account is 'a b'" --system summit --account 'a b' "$config"
-for array in 1-0 1,,2 - x 1- 1,; do
+for array in 1-0 1,,2 - x 1- "1,"; do
   fails 2 "--array is '$array'" --system slurm --cores 4 --array "$array" "$config"
 done
 fails 2 "--time is '30'" --system slurm --cores 4 --time 30 "$config"

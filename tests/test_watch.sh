@@ -34,10 +34,10 @@ expect() {
 }
 escape=$(printf '\033')
 lacks_escapes() { ! grep -q "$escape" "$1" || say "$1 has escape sequences"; }
-# begin SETTING..: a long run in the background, until it has had a generation.
+# A long run in the background, until it has had a generation.
 begin() {
   rm -rf run
-  "$mtip" reconstruct a.yaml --set run.generations=100000 "$@" >log 2>&1 &
+  "$mtip" reconstruct a.yaml --set run.generations=100000 >log 2>&1 &
   run=$!
   for _ in $(seq 300); do
     [ -s run/history.txt ] && return
@@ -82,9 +82,9 @@ viewer=$!
 sleep 1
 kill -INT "$(cat pid)"
 wait $viewer || say "after Ctrl-C: exit code $?"
-grep -q "$escape\[H" out || say "nothing was drawn: $(cat out)"
+grep -q "${escape}\[H" out || say "nothing was drawn: $(cat out)"
 (sleep 1 && touch run/STOP) &
-expect 85 "$escape[H" script -qec "'$mtip' watch run" /dev/null
+expect 85 "${escape}[H" script -qec "'$mtip' watch run" /dev/null
 end
 expect 85 'run: stopped, to go on' "$mtip" watch run
 
