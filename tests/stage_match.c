@@ -1,25 +1,12 @@
-/* stage_match.c: scores, posteriors and tomograms are their formulas.
-
-   Every image has a pixel of its own, where it alone has a count and all slices are equal: the
-   tomograms of these pixels are the posterior. */
+/* stage_match.c: scores, posteriors and tomograms are their formulas (match_problem.h). */
+#include "match_problem.h"
 #include "mtip/match.h"
-#include "mtip/random.h"
 #include "stage_case.h"
 #include "stage_suite.h"
 
 #include <stdio.h>
 
-enum { IMAGES = 70, REFERENCES = 50, BATCH = 16, TRUE_PIXELS = 24, UNUSED = 5 };
-enum { USED = TRUE_PIXELS + IMAGES, PIXELS = USED + UNUSED };
-
-static const double floor_value = 0.05;
 static bool halves, lists; /* images stored as such, where the device can */
-
-typedef struct problem {
-    double slices[REFERENCES][PIXELS], correction[PIXELS], mean[PIXELS], whitening[PIXELS];
-    double fluence[IMAGES];
-    float images[IMAGES][PIXELS];
-} problem;
 
 /* What a generation came to. */
 typedef struct outcome {
@@ -27,36 +14,6 @@ typedef struct outcome {
     double posterior[IMAGES][REFERENCES];
     int64_t weights[REFERENCES], fixed[REFERENCES][USED];
 } outcome;
-
-static problem *new_problem(void)
-{
-    problem *p = calloc(1, sizeof *p);
-    assert_non_null(p);
-    double *u = uniform(REFERENCES * PIXELS, 11, 0, 2), *c = uniform(PIXELS, 12, .5, 1.5);
-    memcpy(p->slices, u, sizeof p->slices);
-    memcpy(p->correction, c, sizeof p->correction);
-    free(u), free(c);
-    for (int t = TRUE_PIXELS; t < USED; t++)
-        for (int r = 0; r < REFERENCES; r++)
-            p->slices[r][t] = 1;
-    static const double scales[] = {20, 0.3, 0.01};
-    for (int k = 0; k < IMAGES; k++) {
-        random_stream stream;
-        random_start(&stream, 13, RANDOM_PHOTONS, (uint64_t)k, 0);
-        p->fluence[k] = scales[k % 3];
-        const double *slice = p->slices[k % REFERENCES];
-        for (int i = 0; i < PIXELS; i++)
-            p->images[k][i] =
-                i >= TRUE_PIXELS && i < USED
-                    ? (float)(i == TRUE_PIXELS + k)
-                    : (float)random_poisson(&stream, p->fluence[k] * slice[i] * p->correction[i]);
-        for (int i = 0; i < PIXELS; i++)
-            p->mean[i] += (double)p->images[k][i] / IMAGES;
-    }
-    for (int i = 0; i < PIXELS; i++)
-        p->whitening[i] = 0.3 + 0.01 * i;
-    return p;
-}
 
 /* The pixels of an image in descending order: a file has them in any. */
 static photon_lists list_images(const problem *p, int first, int count)
@@ -162,73 +119,6 @@ static outcome *generation(const problem *p, match *m, double perplexity)
     assert_ok(match_decide(m, perplexity));
     second_pass(p, m, to);
     return to;
-}
-
-static double rate(const problem *p, int r, int i)
-{
-    return fmax(p->slices[r][i], floor_value) * p->correction[i];
-}
-
-static double expected_total(const problem *p, int r)
-{
-    double sum = 0;
-    for (int i = 0; i < USED; i++)
-        sum += rate(p, r, i);
-    return sum;
-}
-
-/* Log-likelihood of image k for reference r, up to a constant of the image. */
-static double poisson_score(const problem *p, int k, int r)
-{
-    double sum = -p->fluence[k] * expected_total(p, r);
-    for (int i = 0; i < USED; i++)
-        sum += (double)p->images[k][i] * log(rate(p, r, i));
-    return sum;
-}
-
-/* Correlation of whitened image and slice; the image's norm is over all its pixels. */
-static double ncc_score(const problem *p, int k, int r)
-{
-    double product = 0, image = 0, slice = 0;
-    for (int i = 0; i < PIXELS; i++) {
-        double y = (double)p->images[k][i] * p->whitening[i];
-        double x = p->slices[r][i] * p->correction[i] * p->whitening[i];
-        image += y * y;
-        if (i >= USED) continue;
-        product += x * y;
-        slice += x * x;
-    }
-    return product / sqrt(image * slice);
-}
-
-static double l2_score(const problem *p, int k, int r)
-{
-    double sum = 0;
-    for (int i = 0; i < USED; i++) {
-        double d = (double)p->images[k][i] - p->slices[r][i] * p->correction[i];
-        sum -= d * d / 2;
-    }
-    return sum;
-}
-
-typedef double (*score_formula)(const problem *p, int k, int r);
-
-static int naive_best(const problem *p, score_formula score, int k)
-{
-    int best = 0;
-    for (int r = 1; r < REFERENCES; r++)
-        if (score(p, k, r) > score(p, k, best)) best = r;
-    return best;
-}
-
-/* Posterior of image k at beta by its formula. */
-static void naive_posterior(const problem *p, int k, double beta, double posterior[REFERENCES])
-{
-    double max = poisson_score(p, k, naive_best(p, poisson_score, k)), sum = 0;
-    for (int r = 0; r < REFERENCES; r++)
-        sum += posterior[r] = exp(beta * (poisson_score(p, k, r) - max));
-    for (int r = 0; r < REFERENCES; r++)
-        posterior[r] /= sum;
 }
 
 /* Every score, seen through a generation of one reference; differences to reference 0, since a

@@ -6,7 +6,7 @@ set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 OMP_NUM_THREADS=1
   OMP_WAIT_POLICY=passive)
 
-add_library(stage_suite STATIC stage_case.c stage_slice.c stage_match.c stage_merge.c stage_phase.c
+add_library(stage_suite STATIC stage_case.c stage_slice.c stage_match.c match_problem.c stage_merge.c stage_phase.c
   stage_average.c)
 target_link_libraries(stage_suite PUBLIC stages PkgConfig::CMOCKA)
 add_executable(test_stages test_stages.c)
