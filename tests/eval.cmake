@@ -12,5 +12,4 @@ add_executable(test_command_evaluate test_command_evaluate.c)
 target_link_libraries(test_command_evaluate PRIVATE app PkgConfig::CMOCKA)
 add_test(NAME command_evaluate COMMAND test_command_evaluate $<TARGET_FILE:mtip>
   ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb)
-set_tests_properties(command_evaluate PROPERTIES ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+set_tests_properties(command_evaluate PROPERTIES ENVIRONMENT "${mpi_environment}")

@@ -13,13 +13,13 @@ add_test(NAME jobscript COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_jobscript.sh
   ${CMAKE_SOURCE_DIR})
 add_test(NAME slurm COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/slurm.sh $<TARGET_FILE:mtip>
   srun codes pmi sbatch signal)
-set_tests_properties(slurm PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600 SKIP_RETURN_CODE 77)
-set_tests_properties(program jobscript PROPERTIES ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+set_tests_properties(slurm PROPERTIES LABELS mpi PROCESSORS 2 TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+set_tests_properties(program jobscript PROPERTIES ENVIRONMENT "${mpi_environment}")
 foreach(what help man completion)
   add_test(NAME ${what} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_${what}.sh $<TARGET_FILE:mtip> ${CMAKE_SOURCE_DIR})
   set_tests_properties(${what} PROPERTIES SKIP_RETURN_CODE 77
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
+    ENVIRONMENT "${mpi_environment}")
 endforeach()
 add_test(NAME docs COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_docs.sh ${CMAKE_SOURCE_DIR})
 add_test(NAME packaging COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_packaging.sh ${CMAKE_SOURCE_DIR})
@@ -27,8 +27,7 @@ set_tests_properties(packaging PROPERTIES SKIP_RETURN_CODE 77)
 if(NOT MTIP_SANITIZE) # another project would have to be built with the same sanitizers
   add_test(NAME install COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_install.sh ${CMAKE_COMMAND} ${CMAKE_BINARY_DIR}
     ${CMAKE_SOURCE_DIR})
-  set_tests_properties(install PROPERTIES TIMEOUT 300 ENVIRONMENT
-    "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1")
+  set_tests_properties(install PROPERTIES TIMEOUT 300 ENVIRONMENT "${mpi_environment}")
 endif()
 
 # libFuzzer targets: CC=clang cmake -B build-fuzz -DMTIP_FUZZ=ON, then

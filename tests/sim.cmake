@@ -11,20 +11,17 @@ foreach(unit convert dataset detector files formats formats_hdf5 full_disk molec
 endforeach()
 add_test(NAME simulate_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_simulate.sh
   $<TARGET_FILE:mtip> ${MPIEXEC_EXECUTABLE} ${CMAKE_SOURCE_DIR})
-set_tests_properties(simulate_program PROPERTIES ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+set_tests_properties(simulate_program PROPERTIES ENVIRONMENT "${mpi_environment}")
 add_test(NAME formats_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_formats.sh
   $<TARGET_FILE:mtip> ${CMAKE_SOURCE_DIR})
-set_tests_properties(formats_program PROPERTIES ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+set_tests_properties(formats_program PROPERTIES ENVIRONMENT "${mpi_environment}")
 
 # Damaged files of every format; `sh tests/mutate.sh` says how to do it at length.
 add_executable(mutate mutate.c)
 target_link_libraries(mutate PRIVATE app)
 add_test(NAME mutate COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mutate.sh $<TARGET_FILE:mtip>
   $<TARGET_FILE:mutate> ${CMAKE_SOURCE_DIR} 300)
-set_tests_properties(mutate PROPERTIES TIMEOUT 600 ENVIRONMENT
-  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;OMP_NUM_THREADS=1")
+set_tests_properties(mutate PROPERTIES TIMEOUT 600 ENVIRONMENT "${mpi_environment}")
 
 # Checkpoints, and the calls that fail while one is written (a library to preload).
 add_library(inject_io MODULE inject_io.c)

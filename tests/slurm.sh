@@ -124,7 +124,7 @@ run_codes() {
 run_pmi() {
   # shellcheck disable=SC2016
   srun -n3 --mpi=none sh -c 'exec env -i PATH="$PATH" SLURM_STEP_NUM_TASKS="$SLURM_STEP_NUM_TASKS" \
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$MTIP" info' >out 2>&1
+    ASAN_OPTIONS="$ASAN_OPTIONS" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$MTIP" info' >out 2>&1
   got=$?
   [ $got -eq 5 ] && grep -q 'use srun --mpi=pmix' out || { fail "exit code $got"; tail -n 5 out; }
   saw "3 tasks, each alone in MPI: exit code $got, \"$(grep -o 'srun started 3 tasks.*pmix' out | head -n 1)\""
