@@ -1,6 +1,7 @@
 /* align_shift.c: the hand and shift of a map by one cross-correlation per hand. */
 #include "mtip/align_shift.h"
 
+#include "core/integer.h"
 #include "mtip/kernels.h"
 #include "nufft/fft.h"
 
@@ -74,6 +75,18 @@ static status plan(shift_aligner *a)
     return fft_create(a->dev, wide, FFT_REAL_BACKWARD, 3, size, a->batch, false, &a->backward);
 }
 
+/* Maps that are taken at once. */
+static int64_t batch_of(int64_t n, int64_t most)
+{
+    return smaller(larger(BATCH_VOXELS / cube(n), 1), most);
+}
+
+int64_t shift_aligner_forecast(int64_t n, int64_t most)
+{
+    const int64_t h = 2 * half_count(n), batch = batch_of(n, most);
+    return (int64_t)sizeof(double) * (h + batch * (2 * h + cube(n)));
+}
+
 status shift_aligner_create(const device *dev, int64_t n, int64_t most, shift_aligner **created)
 {
     status result = STATUS_OK;
@@ -85,8 +98,7 @@ status shift_aligner_create(const device *dev, int64_t n, int64_t most, shift_al
     a->dev = dev;
     a->kernels = average_kernels_of(dev);
     a->n = n;
-    a->batch = BATCH_VOXELS / cube(n);
-    a->batch = a->batch < 1 ? 1 : a->batch > most ? most : a->batch;
+    a->batch = batch_of(n, most);
     TRY_OR(fail, allocate(a));
     TRY_OR(fail, plan(a));
     *created = a;

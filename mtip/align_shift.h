@@ -7,6 +7,9 @@
 
 typedef struct shift_aligner shift_aligner;
 
+/* Bytes of device memory of an aligner. */
+int64_t shift_aligner_forecast(int64_t n, int64_t most);
+
 /* For maps of [n][n][n] doubles on the device, as many at once as is good for the device and at most
    `most`. */
 status shift_aligner_create(const device *dev, int64_t n, int64_t most, shift_aligner **created);

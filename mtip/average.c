@@ -17,6 +17,11 @@ struct averager {
     int64_t n_chosen; /* that make the mean */
 };
 
+int64_t averager_forecast(int64_t n, int64_t n_starts)
+{
+    return shift_aligner_forecast(n, n_starts);
+}
+
 status averager_create(const device *dev, int64_t n, int64_t n_starts, averager **created)
 {
     status result = STATUS_OK;

@@ -11,6 +11,9 @@ typedef struct average_report {
 
 typedef struct averager averager;
 
+/* Bytes of device memory of an averager, beside the densities. */
+int64_t averager_forecast(int64_t n, int64_t n_starts);
+
 /* For n_starts densities of [n][n][n]. */
 status averager_create(const device *dev, int64_t n, int64_t n_starts, averager **created);
 /* Accepts NULL. */

@@ -84,6 +84,14 @@ static status allocate(phaser *p)
     return device_zero(p->dev, p->support, bytes(p, starts * n));
 }
 
+/* The arrays of allocate(); the FFTs of a GPU have work space of their own, half volumes. */
+int64_t phaser_forecast(device_kind kind, const phase_options *options)
+{
+    const int64_t grid = fft_good_size(options->size, false), n = cube(grid), h = half_count(grid);
+    const int64_t halves = kind == DEVICE_CPU ? 1 : 2;
+    return real_bytes(options->precision, options->starts * (3 * n + 2 * halves * h) + 2 * h + n);
+}
+
 status phaser_create(const device *dev, const phase_options *options, phaser **created)
 {
     status result = STATUS_OK;

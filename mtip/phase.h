@@ -24,6 +24,9 @@ typedef struct phase_options {
     double threshold; /* of shrinkwrap, fraction of the blurred maximum */
 } phase_options;
 
+/* Bytes of device memory of a phaser. */
+int64_t phaser_forecast(device_kind kind, const phase_options *options);
+
 /* A phaser may be used for any number of targets. */
 status phaser_create(const device *dev, const phase_options *options, phaser **created);
 void phaser_destroy(phaser *p);

@@ -166,8 +166,10 @@ status nufft_forecast(device_kind kind, int dim, const int64_t modes[],
         s.modes[d] = modes[d];
     (void)choose(&s, options->precision, options->tolerance,
                  options->upsampling == 1.25 ? 1.25 : 2);
-    const int64_t vectors = (options->batch ? options->batch : 1) * (options->real ? 1 : 2),
-                  grids = vectors * s.fine[0] * s.fine[1] * s.fine[2] * size;
+    const int64_t row = kind == DEVICE_CPU ? nufft_cpu_pitch(options->real, s.fine[0], size)
+                                           : (options->real ? 1 : 2) * s.fine[0],
+                  grids =
+                      (options->batch ? options->batch : 1) * row * s.fine[1] * s.fine[2] * size;
     const bool once = options->precision == PRECISION_SINGLE && (double)n < GPU_PART_FROM;
     *bytes = kind == DEVICE_CPU ? grids + n * (dim * size + 12) : 3 * grids + n * (once ? 16 : 32);
     if (kind != DEVICE_CPU && options->deterministic) *bytes += 2 * grids + n * 24;

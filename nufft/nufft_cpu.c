@@ -52,8 +52,7 @@ static status make_layout(cpu *c)
     choose_window(l, c->tiles->vector_bytes / (int)sizeof(real));
     l->rows = s->dim > 1 ? l->width + l->unit_y - 1 : 1;
     l->planes = s->dim > 2 ? l->width : 1;
-    int64_t line = 64 / (int64_t)sizeof(real), cells = s->real ? s->fine[0] / 2 + 1 : s->fine[0];
-    l->pitch = (2 * cells + line - 1) / line * line;
+    l->pitch = nufft_cpu_pitch(s->real, s->fine[0], (int64_t)sizeof(real));
     l->plane = l->pitch * s->fine[1];
     l->grid = l->plane * s->fine[2];
     TRY(device_alloc(s->dev, CPU_COLUMNS * l->n_terms * (int64_t)sizeof(real),

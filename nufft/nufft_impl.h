@@ -44,6 +44,14 @@ typedef struct nufft_backend {
     void (*describe)(const void *state, nufft_info *info);
 } nufft_backend;
 
+/* Reals of `size` bytes from row to row of the CPU's fine grid: a row, real or complex, as its transform
+   leaves it, in whole lines of the cache. */
+static inline int64_t nufft_cpu_pitch(bool is_real, int64_t fine, int64_t size)
+{
+    const int64_t line = 64 / size, cells = is_real ? fine / 2 + 1 : fine;
+    return (2 * cells + line - 1) / line * line;
+}
+
 extern const nufft_backend nufft_cpu_single, nufft_cpu_double;
 extern const nufft_backend nufft_cuda_single, nufft_cuda_double;
 

@@ -56,6 +56,9 @@ static status measure(const config *cfg, comm *alone, const catalogue *k, estima
         log_warning("the time is not known: there is no GPU here to measure it on");
         return STATUS_OK;
     }
+    log_info(
+        "measuring how fast this machine is, by a few small generations: some seconds, a minute or "
+        "two where generations are long");
     TRY(calibrate(cfg, alone, k, &plan, &rates));
     estimate_time(cfg, k, &rates, e);
     return STATUS_OK;

@@ -2,7 +2,8 @@
 
 #include "core/integer.h"
 #include "core/log.h"
-#include "nufft/fft.h"
+#include "mtip/average.h"
+#include "mtip/phase.h"
 #include "nufft/nufft_sorting.h"
 #include "run_options.h"
 #include "schedule.h"
@@ -56,11 +57,12 @@ int64_t forecast_passes(const config *cfg, device_kind kind, int64_t n_images, i
     return matching.scores >= real_bytes(run_precision(cfg), n_images * n_references) ? 1 : 2;
 }
 
-/* A kind of generation: what of the images and the ranks takes part. */
+/* A kind of generation, or the last phasing: what of the images and the ranks takes part. */
 typedef struct regime {
     run_step step;
     int ranks;
     int64_t n_images, starts;
+    bool sorts; /* points, while memory for so many starts is there */
 } regime;
 
 /* Rows that are merged at once, those of a batch joining them together. */
@@ -83,20 +85,20 @@ static status add_transforms(const config *cfg, const regime *g, int64_t batch, 
     const int64_t sliced = divide_up(batch, g->ranks) * n_pixels, merged = rows * n_pixels;
     TRY(slicer_forecast(f->kind, &slice, sliced, &f->slicing));
     TRY(merger_forecast(f->kind, &merge, merged, &f->merging));
-    f->merging += nufft_sorting_bytes(f->kind, p, larger(sliced, merged));
+    if (g->sorts) f->merging += nufft_sorting_bytes(f->kind, p, larger(sliced, merged));
     /* a host's memory is taken when it is used */
     f->merging += real_bytes(p, (f->kind == DEVICE_CPU ? rows : waiting) * n_pixels);
     return STATUS_OK;
 }
 
-/* This rank's starts (density, projection, support, half volume, work space of its transform), and
-   the densities of all ranks and what averages them. */
-static int64_t phasing_bytes(const config *cfg, const regime *g)
+/* What phases this rank's starts, the densities of all ranks, and what averages them. */
+static int64_t phasing_bytes(const config *cfg, device_kind kind, const regime *g)
 {
-    const int64_t grid = cube(fft_good_size(cfg->grid.size, false));
-    const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
-    return real_bytes(run_precision(cfg), 5 * divide_up(g->starts, g->ranks) * grid) +
-           (2 * g->starts + 8) * volume;
+    const phase_options mine = {.precision = run_precision(cfg),
+                                .size = cfg->grid.size,
+                                .starts = divide_up(g->starts, g->ranks)};
+    return phaser_forecast(kind, &mine) + averager_forecast(cfg->grid.size, g->starts) +
+           g->starts * cube(cfg->grid.size) * (int64_t)sizeof(double);
 }
 
 /* Images as they are read, the store of them (image_store.h) at a byte a pixel, their results; volumes of
@@ -126,7 +128,7 @@ static status forecast_regime(const config *cfg, device_kind kind, const regime 
     f->scores = matching.scores;
     f->batches = matching.batches + real_bytes(p, batch * n_pixels);
     TRY(add_transforms(cfg, g, batch, n_pixels, f));
-    f->phasing = phasing_bytes(cfg, g);
+    f->phasing = phasing_bytes(cfg, kind, g);
     const int64_t sum = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
     f->host = host_bytes(cfg, g, mine, n_all, n_pixels);
     f->host += kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum;
@@ -148,19 +150,24 @@ static run_step broadest(const config *cfg)
     return schedule_search(cfg, g);
 }
 
-/* The search has fewer references than the final generations, but half of the ranks: which needs more is
-   not said beforehand. */
+/* The search has fewer references than the final generations, but half of the ranks; the last phasing has
+   more starts than theirs, when no points are sorted any more: which needs most is not said beforehand. */
 status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
                      int64_t n_pixels, int64_t score_bytes, forecast *f)
 {
-    const regime final = {schedule_final(cfg, 0), ranks, n_images, cfg->phase.starts};
-    const regime search = {broadest(cfg), ranks > 1 ? ranks / 2 : 1, divide_up(n_images, 2),
-                           cfg->phase.generation_starts};
-    forecast half;
-    TRY(forecast_regime(cfg, kind, &final, n_images, n_pixels, score_bytes, f));
-    TRY(forecast_regime(cfg, kind, &search, n_images, n_pixels, score_bytes, &half));
-    const int64_t host = larger(half.host, f->host);
-    if (need(&half) > need(f)) *f = half;
+    const int64_t few = cfg->phase.generation_starts;
+    int64_t host = 0;
+    const regime regimes[] = {
+        {broadest(cfg), ranks > 1 ? ranks / 2 : 1, divide_up(n_images, 2), few, true},
+        {schedule_final(cfg, 0), ranks, n_images, cfg->run.final_generations > 1 ? few : 1, true},
+        {schedule_final(cfg, 0), ranks, n_images, cfg->phase.starts, false}};
+    *f = (forecast){.kind = kind};
+    for (size_t i = 0; i < sizeof regimes / sizeof *regimes; i++) {
+        forecast one;
+        TRY(forecast_regime(cfg, kind, &regimes[i], n_images, n_pixels, score_bytes, &one));
+        host = larger(host, one.host);
+        if (need(&one) > need(f)) *f = one;
+    }
     f->host = host;
     return STATUS_OK;
 }
@@ -211,7 +218,7 @@ status forecast_check(const config *cfg, const device *dev, comm *world, int64_t
     if (on_host > 0) on_host /= comm_node_size(world);
     TRY(comm_agree(world, forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
                                         forecast_score_bytes(cfg, kind, on_device), &f)));
-    log_info("memory of a rank, at most: %s", forecast_text(&f, text));
+    log_info("memory of a rank, about: %s", forecast_text(&f, text));
     return comm_agree(world, forecast_fits(&f, on_device, on_host));
 }
 

@@ -6,7 +6,7 @@
 #include "config.h"
 #include "core/device.h"
 
-/* Bytes of the final generations, which need most. */
+/* Bytes when a rank needs most: in the search, the final generations, or the last phasing. */
 typedef struct forecast {
     device_kind kind;
     int64_t images, scores, batches, slicing, merging, phasing; /* on the device */

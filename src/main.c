@@ -1,10 +1,22 @@
 /* The program: reads the command line, starts MPI for the commands that use it, runs the command,
    and is the only place that prints a failure and exits. */
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "build_info.h"
 #include "commands.h"
 #include "help.h"
+
+/* Large arrays are the system's again once they are freed.  By itself glibc comes to keep holes of tens
+   of MiB of them, more with every generation. */
+static void return_freed_memory(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
 
 static bool is_first(const comm *world)
 {
@@ -74,6 +86,7 @@ int main(int argc, char **argv)
 {
     static cli c;
     comm *world = NULL;
+    return_freed_memory();
     status result = cli_parse(argc, argv, &c);
     if (c.command && c.command->parallel && c.wish == CLI_RUN) {
         status started = start(argc, argv, &world);
