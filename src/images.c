@@ -3,6 +3,7 @@
 #include "blacklist.h"
 #include "core/checksum.h"
 #include "core/integer.h"
+#include "core/median.h"
 #include "image_lists.h"
 #include "image_means.h"
 #include "image_pixels.h"
@@ -89,20 +90,13 @@ done:
     return comm_sum(c, seen->pattern, count, COMM_DOUBLE);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median of the photons of images that have any; 0 if none has. */
-static double median_photons(const double *photons, int64_t count, double *sorted)
+static double median_photons(const double *photons, int64_t count, double *lit)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++)
-        if (photons[i] > 0) sorted[n++] = photons[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n > 0 ? sorted[n / 2] : 0;
+        if (photons[i] > 0) lit[n++] = photons[i];
+    return n > 0 ? median_upper(n, lit) : 0;
 }
 
 static bool is_unwanted(const catalogue *k, int64_t image)

@@ -8,6 +8,7 @@
      phase          starts dealt to ranks; average on rank 0        (run_phase.c) */
 #include "run.h"
 
+#include "core/median.h"
 #include "mtip/random.h"
 #include "mtip/rotation.h"
 #include "run_check.h"
@@ -135,41 +136,35 @@ static status first_pass(run *r)
     return STATUS_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Everybody's orientations and scores on every rank, and the summary of them. Collective. */
 static status share_choice(run *r, run_record *record)
 {
     const images *set = r->set;
     match_images chosen;
     match_get_images(r->match, &chosen);
-    double *entropy = r->entropy;
-    memcpy(r->previous, r->orientations, 4 * (size_t)set->n * sizeof *r->previous);
+    double *entropy = r->entropy + set->first, *moved = r->moved + set->first;
     for (int64_t k = 0; k < set->n_local; k++) {
-        reference_rotations(r, chosen.best[k], 1, r->orientations + 4 * (set->first + k));
+        double *now = r->orientations + 4 * (set->first + k), before[4];
+        memcpy(before, now, sizeof before);
+        reference_rotations(r, chosen.best[k], 1, now);
+        moved[k] = rotation_angle(before, now) * 180 / M_PI;
         r->scores[set->first + k] = chosen.score[k];
-        entropy[set->first + k] = chosen.entropy[k];
+        entropy[k] = chosen.entropy[k];
     }
     for (int i = 0; i < comm_size(r->comm); i++)
         r->share[i] = 4 * set->per_rank[i];
     TRY(comm_share(r->comm, r->orientations, r->share, COMM_DOUBLE));
     TRY(comm_share(r->comm, r->scores, set->per_rank, COMM_DOUBLE));
-    TRY(comm_share(r->comm, entropy, set->per_rank, COMM_DOUBLE));
+    TRY(comm_share(r->comm, r->entropy, set->per_rank, COMM_DOUBLE));
+    TRY(comm_share(r->comm, r->moved, set->per_rank, COMM_DOUBLE));
     double mean_entropy = 0, mean_score = 0;
     for (int64_t k = 0; k < set->n; k++) {
-        mean_entropy += entropy[k] / (double)set->n;
+        mean_entropy += r->entropy[k] / (double)set->n;
         mean_score += r->scores[k] / (double)set->n;
     }
-    for (int64_t k = 0; k < set->n; k++)
-        entropy[k] = rotation_angle(r->previous + 4 * k, r->orientations + 4 * k) * 180 / M_PI;
-    qsort(entropy, (size_t)set->n, sizeof *entropy, ascending);
     record->perplexity = exp(mean_entropy);
     record->score = mean_score;
-    record->moved = entropy[set->n / 2];
+    record->moved = median_upper(set->n, r->moved);
     return STATUS_OK;
 }
 

@@ -119,11 +119,11 @@ static status allocate_host(run *r)
     r->fluence = calloc(n, sizeof *r->fluence);
     r->scores = calloc(n, sizeof *r->scores);
     r->orientations = calloc(4 * n, sizeof *r->orientations);
-    r->previous = calloc(4 * n, sizeof *r->previous);
     r->entropy = calloc(n, sizeof *r->entropy);
+    r->moved = calloc(n, sizeof *r->moved);
     r->share = calloc((size_t)comm_size(r->comm), sizeof *r->share);
-    if (!r->density || !r->prtf || !r->fluence || !r->scores || !r->orientations || !r->previous ||
-        !r->entropy || !r->share)
+    if (!r->density || !r->prtf || !r->fluence || !r->scores || !r->orientations || !r->entropy ||
+        !r->moved || !r->share)
         FAIL(STATUS_RESOURCE, "out of host memory");
     return STATUS_OK;
 }
@@ -170,7 +170,7 @@ void run_destroy(run *r)
         device_free(r->dev, on_device[i]);
     void *on_host[] = {
         r->density,         r->prtf,        r->fluence, r->scores,  r->orientations,
-        r->previous,        r->quaternions, r->weights, r->columns, r->waiting_quaternions,
+        r->moved,           r->quaternions, r->weights, r->columns, r->waiting_quaternions,
         r->waiting_weights, r->share,       r->entropy};
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         free(on_host[i]);

@@ -27,11 +27,11 @@ struct run {
     void *model;      /* device [n]^3: what is sliced */
     void *merged;     /* device [n]^3: what the data gave */
     bool has_model;
-    double *density;                 /* host [n]^3 */
-    double *average;                 /* device [n]^3: the density */
-    double *prtf;                    /* host [n / 2 + 1] */
-    double *fluence, *scores;        /* host [set->n] */
-    double *orientations, *previous; /* host [set->n][4] */
+    double *density;          /* host [n]^3 */
+    double *average;          /* device [n]^3: the density */
+    double *prtf;             /* host [n / 2 + 1] */
+    double *fluence, *scores; /* host [set->n] */
+    double *orientations;     /* host [set->n][4] */
     /* of the generation */
     int64_t n_references, n_used, batch;
     double k_max;
@@ -41,7 +41,8 @@ struct run {
     int64_t *weights;    /* host [batch] */
     int64_t *columns;    /* host [batch] */
     int64_t *share;      /* host [ranks] */
-    double *entropy;     /* host [set->n] */
+    double *entropy;     /* host [set->n], nats, and */
+    double *moved;       /* host [set->n], degrees, in any order once it was looked at */
     void *slices;        /* device [batch][n_used] */
     int64_t slices_capacity;
     void *fixed; /* device int64 [batch][n_used], deterministic mode */

@@ -1,6 +1,6 @@
 # Rotations and evaluation.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-foreach(unit align evaluate fsc rotation)
+foreach(unit align evaluate fsc median rotation)
   add_executable(test_${unit} test_${unit}.c)
   target_link_libraries(test_${unit} PRIVATE stages PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
