@@ -11,6 +11,7 @@ struct generation {
     catalogue *catalogue;
     trial *trial;
     run_step step;
+    int64_t n_active;
 };
 
 static void fill_settings(generation *g, const iteration_options *o, int64_t starts, double memory)
@@ -82,7 +83,8 @@ status generation_create(const device *dev, comm *c, const iteration_options *op
     TRY_OR(fail, comm_agree(c, g ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     fill_settings(g, options, starts, memory);
     TRY_OR(fail, comm_agree(c, make_catalogue(g, options->pixels)));
-    TRY_OR(fail, trial_create(&g->cfg, dev, c, g->catalogue, options->images, setup, &g->trial));
+    TRY_OR(fail, trial_create(&g->cfg, dev, c, g->catalogue, TRIAL_PHOTONS, options->images, setup,
+                              &g->trial));
     *created = g;
     return STATUS_OK;
 fail:
@@ -101,7 +103,14 @@ void generation_destroy(generation *g)
 status generation_run(generation *g, stage_cost *costs)
 {
     run_record record;
+    TRY(trial_start(g->trial));
     TRY(run_generation(trial_run(g->trial), 1, &g->step, &record));
     memcpy(costs, record.costs, N_STAGES * sizeof *costs);
+    g->n_active = record.n_active;
     return STATUS_OK;
+}
+
+int64_t generation_active(const generation *g)
+{
+    return g->n_active;
 }

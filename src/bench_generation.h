@@ -1,6 +1,5 @@
-/* bench_generation.h: a generation of the program itself (run.h) on synthetic images, whose content
-   is noise: at the perplexity of late generations few references carry weight, and little is
-   merged. */
+/* bench_generation.h: a generation of the program itself (run.h) on photons of a synthetic particle
+   (trial.h), at the perplexity of late generations. */
 #ifndef MTIP_BENCH_GENERATION_H
 #define MTIP_BENCH_GENERATION_H
 
@@ -15,7 +14,9 @@ status generation_create(const device *dev, comm *c, const iteration_options *op
                          int64_t starts, double memory, double *setup, generation **created);
 void generation_destroy(generation *g);
 
-/* One generation, costs[N_STAGES] of this rank. Collective. */
+/* The same generation each time, costs[N_STAGES] of this rank. Collective. */
 status generation_run(generation *g, stage_cost *costs);
+/* References that carried weight in the last one. */
+int64_t generation_active(const generation *g);
 
 #endif

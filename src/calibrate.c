@@ -149,13 +149,14 @@ static status time_stages(bench *b, calibration *made)
     samples s = {0};
     double small = 0, large = 0;
     const int64_t few = larger(1, b->images / 4), many = b->images;
-    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, few, &small, &t)); /* for the first time */
+    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, TRIAL_NOISE, few, &small,
+                     &t)); /* for the first time */
     trial_destroy(t);
     made->begin = small;
-    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, few, &small, &t));
+    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, TRIAL_NOISE, few, &small, &t));
     trial_destroy(t);
     made->begin -= small;
-    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, many, &large, &t));
+    TRY(trial_create(&b->cfg, b->dev, b->alone, b->k, TRIAL_NOISE, many, &large, &t));
     made->setup_image = many > few && large > small ? (large - small) / (double)(many - few) : 0;
     made->setup = large - made->setup_image * (double)many;
     status result = run_samples(b, trial_run(t), &s);
