@@ -2,11 +2,11 @@
 #include "bench_mtip.h"
 
 #include "bench_generation.h"
+#include "bench_link.h"
 #include "bench_mtip_options.h"
 #include "devices.h"
 #include "option_table.h"
-#include "scaling_rows.h"
-#include "svg_plot.h"
+#include "scaling_forecast.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 64 };
 typedef scaling_row row;
 
 typedef struct bench {
     bench_mtip_options options;
     comm *world;
     device *dev;
+    int64_t n_active; /* references that carry weight, of a generation */
     int n_rows;
-    row rows[MAX_ROWS];
+    row rows[SCALING_MAX_ROWS];
 } bench;
 
 static status choose_device(bench *b)
@@ -47,15 +47,17 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The slowest rank's seconds, stage by stage and in all. Collective. */
+/* The slowest rank's seconds, stage by stage and in all, and the most bytes. Collective. */
 static status take_costs(comm *part, const stage_cost *costs, row *r)
 {
-    r->total = 0;
+    r->total = r->exchanged = 0;
     for (int s = 0; s < N_STAGES; s++) {
         r->stages[s] = costs[s].seconds;
         r->total += costs[s].seconds;
+        r->exchanged += (double)costs[s].rank_bytes;
     }
     TRY(comm_max(part, &r->total, 1, COMM_DOUBLE));
+    TRY(comm_max(part, &r->exchanged, 1, COMM_DOUBLE));
     return comm_max(part, r->stages, N_STAGES, COMM_DOUBLE);
 }
 
@@ -94,12 +96,14 @@ static status measure(bench *b, comm *part, row *r)
     const bench_mtip_options *o = &b->options;
     iteration *it = NULL;
     generation *g = NULL;
+    link_rates link;
     status result = STATUS_OK;
     r->ranks = comm_size(part);
     TRY(devices_count_users(part, b->dev, &r->gpus));
     if (o->strong) {
         TRY(generation_create(b->dev, part, &o->size, o->starts, o->memory, &r->setup, &g));
         result = repeat(b, part, run_one_generation, g, r);
+        if (result == STATUS_OK) b->n_active = generation_active(g);
     } else {
         TRY(iteration_create(b->dev, part, &o->size, &r->setup, &it));
         result = repeat(b, part, run_iteration, it, r);
@@ -107,6 +111,9 @@ static status measure(bench *b, comm *part, row *r)
     generation_destroy(g);
     iteration_destroy(it);
     TRY(result);
+    TRY(link_measure(part, b->dev, o->size.path, &link));
+    r->sum_rate = link.bytes;
+    r->sum_delay = link.latency;
     return comm_max(part, &r->setup, 1, COMM_DOUBLE);
 }
 
@@ -132,72 +139,64 @@ static int next_size(int n, int all)
 
 /* -- scaling -- */
 
-static void print_rows(const bench *b, FILE *file, bool csv)
+typedef struct table {
+    const bench *bench;
+    const scaling_forecast *forecast; /* NULL: the rows themselves */
+} table;
+
+static void print_table(const table *t, bool csv, FILE *file)
 {
-    fprintf(file, csv ? "ranks,gpus,setup_s" : "ranks gpus   setup/s");
-    for (int s = 0; s < N_STAGES; s++)
-        fprintf(file, csv ? ",%s_s" : " %10s", stage_name((stage)s));
-    fprintf(file, csv ? ",total_s,efficiency\n" : "      total efficiency\n");
-    for (int i = 0; i < b->n_rows; i++) {
-        const row *r = &b->rows[i];
-        fprintf(file, csv ? "%d,%d,%.6g" : "%5d %4d %9.4f", r->ranks, r->gpus, r->setup);
-        for (int s = 0; s < N_STAGES; s++)
-            fprintf(file, csv ? ",%.6g" : " %10.6f", r->stages[s]);
-        fprintf(file, csv ? ",%.6g,%.4f\n" : " %10.6f %10.3f\n", r->total, r->efficiency);
-    }
+    if (t->forecast)
+        scaling_forecast_print(t->forecast, csv, file);
+    else
+        scaling_rows_print(t->bench->n_rows, t->bench->rows, csv, file);
 }
 
-static status write_csv(const bench *b)
+static status write_csv(const table *t, const char *path)
 {
-    FILE *file = fopen(b->options.csv, "w");
-    if (!file) FAIL(STATUS_OUTPUT, "cannot write %s: %s", b->options.csv, strerror(errno));
-    print_rows(b, file, true);
+    FILE *file = fopen(path, "w");
+    if (!file) FAIL(STATUS_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+    print_table(t, true, file);
     const int lost = ferror(file);
-    if (fclose(file) != 0 || lost)
-        FAIL(STATUS_OUTPUT, "cannot write %s: is the disk full?", b->options.csv);
+    if (fclose(file) != 0 || lost) FAIL(STATUS_OUTPUT, "cannot write %s: is the disk full?", path);
     return STATUS_OK;
 }
 
-static status write_svg(const bench *b)
+/* To the terminal, and to the files that are asked for. */
+static status write_table(const table *t)
 {
-    enum { LINES = N_STAGES + 2 };
-    double x[MAX_ROWS], y[LINES][MAX_ROWS];
-    svg_line lines[LINES];
-    for (int i = 0; i < b->n_rows; i++) {
-        x[i] = b->rows[i].ranks;
-        for (int s = 0; s < N_STAGES; s++)
-            y[s][i] = b->rows[i].stages[s];
-        y[N_STAGES][i] = b->rows[i].total;
-        y[N_STAGES + 1][i] = b->rows[i].setup;
-    }
-    for (int l = 0; l < LINES; l++) {
-        const char *name = l < N_STAGES ? stage_name((stage)l) : l == N_STAGES ? "all" : "setup";
-        lines[l] = (svg_line){name, b->n_rows, x, y[l], l, SVG_LINE_AND_DOTS};
-    }
-    const svg_plot plot = {.title = b->options.weak ? "Weak scaling: fixed work per rank"
-                                                    : "Strong scaling: one generation",
-                           .x = {.label = "ranks", .log = true, .each = true},
-                           .y = {.label = "seconds", .log = true},
-                           .n_lines = LINES,
-                           .lines = lines};
-    return svg_plot_write(&plot, b->options.svg);
+    const bench_mtip_options *o = &t->bench->options;
+    print_table(t, false, stdout);
+    if (o->csv) TRY(write_csv(t, o->csv));
+    if (!o->svg) return STATUS_OK;
+    return t->forecast ? scaling_forecast_plot(t->forecast, o->svg)
+                       : scaling_rows_plot(t->bench->n_rows, t->bench->rows, o->strong, o->svg);
+}
+
+static status write_forecast(const bench *b)
+{
+    static scaling_forecast f;
+    const bench_mtip_options *o = &b->options;
+    TRY(scaling_model_fit(b->n_rows, b->rows, o->strong, o->starts, &f.model));
+    TRY(scaling_forecast_make(b->n_rows, b->rows, o->forecast, &f));
+    return write_table(&(table){b, &f});
 }
 
 static status write_rows(bench *b)
 {
     if (comm_rank(b->world) != 0) return STATUS_OK;
-    if (b->options.read) TRY(scaling_rows_read(b->options.read, MAX_ROWS, b->rows, &b->n_rows));
+    if (b->options.read) TRY(scaling_rows_read(b->options.read, b->rows, &b->n_rows));
     scaling_rows_compare(b->n_rows, b->rows, b->options.strong);
-    print_rows(b, stdout, false);
-    if (b->options.csv) TRY(write_csv(b));
-    return b->options.svg ? write_svg(b) : STATUS_OK;
+    if (b->options.forecast) return write_forecast(b);
+    if (b->n_active > 0) printf("%lld references carry weight\n", (long long)b->n_active);
+    return write_table(&(table){b, NULL});
 }
 
 static status scaling(bench *b)
 {
     const int all = comm_size(b->world);
     const int first = b->options.read ? all + 1 : b->options.only ? all : 1;
-    for (int n = first; n <= all && b->n_rows < MAX_ROWS; n = next_size(n, all))
+    for (int n = first; n <= all && b->n_rows < SCALING_MAX_ROWS; n = next_size(n, all))
         TRY(measure_first(b, n));
     return comm_agree(b->world, write_rows(b));
 }

@@ -28,6 +28,7 @@ static const option options[] = {
     {"--svg", "FILE", "the table as a plot", TEXT(svg)},
     {"--only", NULL, "all ranks alone, not 1, 2, .. of them before", FLAG(only)},
     {"--read", "FILE", "measure nothing: tables of --csv, one after another in a file", TEXT(read)},
+    {"--forecast", "R,...", "with --read: a model fitted to the table, and what it says of R ranks", TEXT(forecast)},
     {"--staged", NULL, "devices exchange through host memory, not with --strong", FLAG(staged)},
     {"--precision", "P", "[double]", OPTION_CHOICE, 0, AT(size.precision), 0, 0, option_precision_name},
     {"--size", "N", "edge of the grid [41]", COUNT(size.size, 8, 1024)},
@@ -68,6 +69,8 @@ status bench_mtip_options_parse(int n, char *const arguments[], bench_mtip_optio
         FAIL(STATUS_USAGE, "choose --table2, --weak or --strong; see mtip bench mtip --help");
     if (o->table2 && (o->read || o->only))
         FAIL(STATUS_USAGE, "--only and --read go with --weak and --strong");
+    if (o->forecast && !o->read)
+        FAIL(STATUS_USAGE, "--forecast goes with --read, a table that was measured");
     if (!o->strong && o->size.merged < o->size.images)
         FAIL(STATUS_USAGE, "--merged is %lld, fewer than the %lld images",
              (long long)o->size.merged, (long long)o->size.images);

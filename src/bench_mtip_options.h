@@ -18,6 +18,7 @@ typedef struct bench_mtip_options {
     int backend;           /* CONFIG_BACKEND_* */
     const char *csv, *svg; /* files for the table, or NULL */
     const char *read;      /* a table that was measured before, or NULL */
+    const char *forecast;  /* numbers of ranks to forecast from it, or NULL */
     bool staged, only, help;
 } bench_mtip_options;
 
