@@ -47,12 +47,14 @@ endforeach()
 add_executable(test_estimate test_estimate.c)
 target_link_libraries(test_estimate PRIVATE app PkgConfig::CMOCKA)
 add_test(NAME estimate_lines COMMAND test_estimate)
-add_executable(test_scaling test_scaling.c)
-target_link_libraries(test_scaling PRIVATE app PkgConfig::CMOCKA)
-add_test(NAME scaling_model COMMAND test_scaling)
+foreach(unit scaling trial)
+  add_executable(test_${unit} test_${unit}.c)
+  target_link_libraries(test_${unit} PRIVATE app PkgConfig::CMOCKA)
+  add_test(NAME ${unit} COMMAND test_${unit})
+endforeach()
 add_test(NAME watch COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_watch.sh $<TARGET_FILE:mtip>
   ${CMAKE_SOURCE_DIR})
-set_tests_properties(estimate_lines scaling_model PROPERTIES LABELS unit)
+set_tests_properties(estimate_lines scaling trial PROPERTIES LABELS unit)
 set_tests_properties(watch PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "${mpi_environment}")
 if(NOT MTIP_SANITIZE) # a sanitizer's memory is no part of a forecast
