@@ -1,5 +1,6 @@
 #include "estimate.h"
 
+#include "core/clock.h"
 #include "core/integer.h"
 #include "core/log.h"
 #include "estimate_data.h"
@@ -18,12 +19,15 @@ static int64_t bytes_of_gpu(int gpus)
 estimate_place estimate_here(const config *cfg, int ranks, int gpus)
 {
     const bool may = cfg->parallel.backend != CONFIG_BACKEND_CPU && !cfg->run.deterministic;
+    const double start = clock_seconds();
     if (gpus < 0) gpus = may ? (int)smaller(device_count_cuda(), ranks) : 0;
+    const int64_t gpu_bytes = bytes_of_gpu(gpus);
     return (estimate_place){.ranks = ranks,
                             .nodes = 1,
                             .gpus = gpus,
                             .host_bytes = forecast_host_bytes(),
-                            .gpu_bytes = bytes_of_gpu(gpus)};
+                            .gpu_bytes = gpu_bytes,
+                            .look_seconds = clock_seconds() - start};
 }
 
 static status check_place(const estimate_place *p)
@@ -52,14 +56,17 @@ static status measure(const config *cfg, comm *alone, const catalogue *k, estima
 {
     const calibration_plan plan = estimate_plan(cfg, &e->place, e->n_images);
     calibration rates;
+    const double start = clock_seconds();
     if (plan.kind == DEVICE_CUDA && device_count_cuda() == 0) {
         log_warning("the time is not known: there is no GPU here to measure it on");
         return STATUS_OK;
     }
+    const double look_seconds = clock_seconds() - start + e->place.look_seconds;
     log_info(
         "measuring how fast this machine is, by a few small generations: some seconds, a minute or "
         "two where generations are long");
     TRY(calibrate(cfg, alone, k, &plan, &rates));
+    rates.begin += look_seconds;
     estimate_time(cfg, k, &rates, e);
     return STATUS_OK;
 }

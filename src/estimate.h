@@ -10,6 +10,7 @@ typedef struct estimate_place {
     int ranks, nodes;
     int gpus;                      /* 0: on CPUs */
     int64_t host_bytes, gpu_bytes; /* of a node, of a GPU; -1: not known */
+    double look_seconds; /* that the first look at GPUs here took, which a run takes, too */
 } estimate_place;
 
 typedef struct estimate {
