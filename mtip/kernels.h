@@ -103,6 +103,9 @@ static inline image_rows image_rows_part(const image_rows *all, precision p, int
     return part;
 }
 
+/* Photons a pixel below which lists are faster than matrix products on a CPU (measured). */
+#define CPU_LISTS_PHOTONS 0.15
+
 /* Images and their products, over the first n pixels of every row. */
 typedef struct image_kernels {
     /* ROWS_HALF is understood: tensor cores multiply them with the other factor as a sum of two

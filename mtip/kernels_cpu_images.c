@@ -11,9 +11,6 @@
 
 enum { ROW_BLOCK = 32, COLUMN_BLOCK = 128, STRIP = 32, LIST_BLOCK = 256 };
 
-/* Below this many photons a pixel lists are faster than matrix products (measured). */
-static const double list_photons = 0.15;
-
 static void store_row(int64_t n, const float *counts, const real *weights, real *row)
 {
     double sum = 0;
@@ -251,5 +248,5 @@ static status accumulate(const device *dev, const image_rows *rows, int64_t n, i
 }
 
 extern const image_kernels PRECISE(image_kernels_cpu);
-const image_kernels PRECISE(image_kernels_cpu) = {false, list_photons, store,
+const image_kernels PRECISE(image_kernels_cpu) = {false, CPU_LISTS_PHOTONS, store,
                                                   count, score,        accumulate};

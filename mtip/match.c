@@ -94,17 +94,32 @@ static int64_t padded_rows(int64_t n_images)
     return (n_images + MATCH_BLOCK - 1) / MATCH_BLOCK * MATCH_BLOCK;
 }
 
-void match_forecast(device_kind kind, const match_options *options, int64_t n_references,
-                    int64_t max_batch, match_memory *memory)
+/* Of the images in the format that choose_format gives them. */
+static int64_t forecast_rows(device_kind kind, const match_options *o, const photon_means *lists,
+                             bool halves)
+{
+    const precision p = o->precision;
+    const int64_t rows = padded_rows(o->n_images), all = rows * o->n_pixels;
+    if (o->method == MATCH_NCC) return real_bytes(p, 2 * all);
+    if (halves) return 2 * all;
+    if (kind != DEVICE_CPU || o->method != MATCH_EMC || !(lists->pixels > 0) ||
+        lists->photons >= CPU_LISTS_PHOTONS * (double)o->n_pixels)
+        return real_bytes(p, all);
+    const int64_t entries = (int64_t)(lists->pixels * (double)o->n_images);
+    return rows * (int64_t)sizeof(int64_t) +
+           entries * ((int64_t)sizeof(int32_t) + real_bytes(p, 1));
+}
+
+void match_forecast(device_kind kind, const match_options *options, const photon_means *lists,
+                    int64_t n_references, int64_t max_batch, match_memory *memory)
 {
     const precision p = options->precision;
     const int64_t rows = padded_rows(options->n_images), batch = row_stride(max_batch);
     const bool halves = kind == DEVICE_CUDA && p == PRECISION_SINGLE && options->halves &&
                         options->method == MATCH_EMC;
-    const int64_t one = rows * options->n_pixels;
     const int64_t columns = keeps(options, rows, n_references) ? row_stride(n_references) : batch;
-    memory->images = halves ? 2 * one : real_bytes(p, options->method == MATCH_NCC ? 2 * one : one);
-    memory->images += rows * (int64_t)sizeof(double) * (3 * LADDER + 8);
+    memory->images = forecast_rows(kind, options, lists, halves) +
+                     rows * (int64_t)sizeof(double) * (3 * LADDER + 8);
     memory->scores = real_bytes(p, rows * columns);
     memory->batches = real_bytes(p, 2 * rows * batch);
     if (halves) memory->batches += 4 * batch * (options->n_pixels + smaller(rows, 1 << 12));

@@ -65,8 +65,9 @@ typedef struct match_memory {
     int64_t images, scores, batches; /* batches: what is made of each of them */
 } match_memory;
 
-void match_forecast(device_kind kind, const match_options *options, int64_t n_references,
-                    int64_t max_batch, match_memory *memory);
+/* lists: of images that are given as lists; none: as rows. */
+void match_forecast(device_kind kind, const match_options *options, const photon_means *lists,
+                    int64_t n_references, int64_t max_batch, match_memory *memory);
 
 /* Images in host memory (not kept). */
 typedef struct match_source {

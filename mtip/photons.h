@@ -12,6 +12,11 @@ typedef struct photon_lists {
     int32_t *counts; /* the same */
 } photon_lists;
 
+/* Means over images. */
+typedef struct photon_means {
+    double pixels, photons; /* pixels that have photons; photons in them */
+} photon_means;
+
 void photon_lists_free(photon_lists *p);
 
 /* Images first .. first+count-1 as rows [count][n_pixels]. */

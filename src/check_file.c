@@ -122,8 +122,7 @@ static status show_run(const config *c)
     if (result == STATUS_OK) {
         printf("\n");
         check_print_grid(c, k->radius[k->n_pixels - 1]);
-        result =
-            forecast_print(c, c->data.images ? c->data.images : k->file->n_images, k->n_pixels);
+        result = forecast_print(c, k);
     }
     catalogue_destroy(k);
     comm_finish(alone);

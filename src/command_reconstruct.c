@@ -147,7 +147,7 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, inputs_open(cfg, world, &k));
     say_start(cfg, k, world, threads);
-    TRY_OR(done, forecast_check(cfg, dev, world, k->n_usable, k->n_pixels));
+    TRY_OR(done, forecast_check(cfg, dev, world, k));
     TRY_OR(done, begin(world, directory));
     TRY_OR(done, keeper_create(cfg, world, k->checksum, directory, seconds, &keep));
     TRY_OR(done, reconstruction_create(cfg, dev, world, k, keep, &made));

@@ -80,10 +80,12 @@ status estimate_make(const config *cfg, comm *alone, const estimate_place *place
         .place = *place, .other_seconds = NAN, .generation_seconds = NAN, .seconds = NAN};
     TRY(check_place(place));
     TRY(estimate_data_open(cfg, &k));
+    forecast_data data;
     e->n_images = k->n_usable;
     e->n_pixels = k->n_pixels;
-    status result =
-        forecast_make(cfg, kind, place->ranks, e->n_images, e->n_pixels, score_bytes, &e->memory);
+    status result = forecast_data_of(k, &data);
+    if (result == STATUS_OK)
+        result = forecast_make(cfg, kind, place->ranks, &data, score_bytes, &e->memory);
     if (result == STATUS_OK && alone) result = measure(cfg, alone, k, e);
     catalogue_destroy(k);
     return result;

@@ -12,6 +12,7 @@
 static status open_file(const config *cfg, catalogue *k)
 {
     const dataset_settings settings = dataset_settings_of(cfg);
+    k->scatter = cfg->parallel.read == CONFIG_READ_SCATTER;
     TRY(dataset_open(&settings, &k->file));
     TRY(image_pixels_mask(cfg, k->file));
     TRY(image_pixels_choose(k->file->det, k->file->correction, k));

@@ -2,6 +2,7 @@
 
 #include "core/integer.h"
 #include "core/log.h"
+#include "image_lists.h"
 #include "mtip/average.h"
 #include "mtip/phase.h"
 #include "nufft/nufft_sorting.h"
@@ -52,9 +53,16 @@ int64_t forecast_passes(const config *cfg, device_kind kind, int64_t n_images, i
 {
     const match_options compare =
         run_match_options(cfg, forecast_score_bytes(cfg, kind, free_bytes), n_images, n_pixels);
+    const photon_means none = {0, 0};
     match_memory matching;
-    match_forecast(kind, &compare, n_references, 1, &matching);
+    match_forecast(kind, &compare, &none, n_references, 1, &matching);
     return matching.scores >= real_bytes(run_precision(cfg), n_images * n_references) ? 1 : 2;
+}
+
+status forecast_data_of(const catalogue *k, forecast_data *data)
+{
+    *data = (forecast_data){.n_images = k->n_usable, .n_pixels = k->n_pixels};
+    return image_lists_means(k, &data->lists);
 }
 
 /* A kind of generation, or the last phasing: what of the images and the ranks takes part. */
@@ -101,21 +109,29 @@ static int64_t phasing_bytes(const config *cfg, device_kind kind, const regime *
            g->starts * cube(cfg->grid.size) * (int64_t)sizeof(double);
 }
 
-/* Images as they are read, the store of them (image_store.h) at a byte a pixel, their results; volumes of
-   the run and the states of two more (run_state.h). */
-static int64_t host_bytes(const config *cfg, const regime *g, int64_t mine, int64_t n_all,
-                          int64_t n_pixels)
+/* This rank's images as they are read: lists, or rows and the store of them (image_store.h) at a byte a
+   pixel. */
+static int64_t read_bytes(const forecast_data *data, int ranks, int64_t mine)
+{
+    const int64_t entry = 2 * (int64_t)sizeof(int32_t);
+    if (data->lists.pixels > 0) return (int64_t)((double)mine * data->lists.pixels) * entry;
+    return (mine * (int64_t)sizeof(float) + divide_up(data->n_images, ranks)) * data->n_pixels;
+}
+
+/* Images and their results; volumes of the run and the states of two more (run_state.h). */
+static int64_t host_bytes(const config *cfg, const regime *g, int64_t mine,
+                          const forecast_data *data)
 {
     const int64_t volume = cube(cfg->grid.size) * (int64_t)sizeof(double);
-    const int64_t store = divide_up(n_all, g->ranks) * n_pixels;
     const int64_t checks = cfg->run.check_invariants ? 46 * volume : 0; /* recompute.h, on rank 0 */
-    return mine * n_pixels * (int64_t)sizeof(float) + store + n_all * 16 * (int64_t)sizeof(double) +
+    return read_bytes(data, g->ranks, mine) + data->n_images * 16 * (int64_t)sizeof(double) +
            (8 + 2 * 3) * volume + checks;
 }
 
-static status forecast_regime(const config *cfg, device_kind kind, const regime *g, int64_t n_all,
-                              int64_t n_pixels, int64_t score_bytes, forecast *f)
+static status forecast_regime(const config *cfg, device_kind kind, const regime *g,
+                              const forecast_data *data, int64_t score_bytes, forecast *f)
 {
+    const int64_t n_pixels = data->n_pixels;
     const precision p = run_precision(cfg);
     const int64_t blocks = divide_up(g->n_images, MATCH_BLOCK);
     const int64_t mine = divide_up(blocks, g->ranks) * MATCH_BLOCK;
@@ -123,14 +139,14 @@ static status forecast_regime(const config *cfg, device_kind kind, const regime 
     const match_options compare = run_match_options(cfg, score_bytes, mine, n_pixels);
     match_memory matching;
     *f = (forecast){.kind = kind};
-    match_forecast(kind, &compare, g->step.n_references, batch, &matching);
+    match_forecast(kind, &compare, &data->lists, g->step.n_references, batch, &matching);
     f->images = matching.images;
     f->scores = matching.scores;
     f->batches = matching.batches + real_bytes(p, batch * n_pixels);
     TRY(add_transforms(cfg, g, batch, n_pixels, f));
     f->phasing = phasing_bytes(cfg, kind, g);
     const int64_t sum = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
-    f->host = host_bytes(cfg, g, mine, n_all, n_pixels);
+    f->host = host_bytes(cfg, g, mine, data);
     f->host += kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum;
     if (kind == DEVICE_CUDA) f->device = gpu_rest + sum;
     return STATUS_OK;
@@ -152,9 +168,10 @@ static run_step broadest(const config *cfg)
 
 /* The search has fewer references than the final generations, but half of the ranks; the last phasing has
    more starts than theirs, when no points are sorted any more: which needs most is not said beforehand. */
-status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
-                     int64_t n_pixels, int64_t score_bytes, forecast *f)
+status forecast_make(const config *cfg, device_kind kind, int ranks, const forecast_data *data,
+                     int64_t score_bytes, forecast *f)
 {
+    const int64_t n_images = data->n_images;
     const int64_t few = cfg->phase.generation_starts;
     int64_t host = 0;
     const regime regimes[] = {
@@ -164,7 +181,7 @@ status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_i
     *f = (forecast){.kind = kind};
     for (size_t i = 0; i < sizeof regimes / sizeof *regimes; i++) {
         forecast one;
-        TRY(forecast_regime(cfg, kind, &regimes[i], n_images, n_pixels, score_bytes, &one));
+        TRY(forecast_regime(cfg, kind, &regimes[i], data, score_bytes, &one));
         host = larger(host, one.host);
         if (need(&one) > need(f)) *f = one;
     }
@@ -206,33 +223,35 @@ status forecast_fits(const forecast *f, int64_t on_device, int64_t on_host)
     return STATUS_OK;
 }
 
-status forecast_check(const config *cfg, const device *dev, comm *world, int64_t n_images,
-                      int64_t n_pixels)
+status forecast_check(const config *cfg, const device *dev, comm *world, const catalogue *k)
 {
     const device_kind kind = device_kind_of(dev);
     char text[FORECAST_TEXT];
+    forecast_data data;
     forecast f;
+    TRY(comm_agree(world, forecast_data_of(k, &data)));
     TRY(comm_barrier(world)); /* nobody allocates before all have looked */
     const int64_t on_device = device_free_bytes(dev) / device_users(dev);
     int64_t on_host = forecast_host_bytes();
     if (on_host > 0) on_host /= comm_node_size(world);
-    TRY(comm_agree(world, forecast_make(cfg, kind, comm_size(world), n_images, n_pixels,
+    TRY(comm_agree(world, forecast_make(cfg, kind, comm_size(world), &data,
                                         forecast_score_bytes(cfg, kind, on_device), &f)));
     log_info("memory of a rank, about: %s", forecast_text(&f, text));
     return comm_agree(world, forecast_fits(&f, on_device, on_host));
 }
 
-status forecast_print(const config *cfg, int64_t n_images, int64_t n_pixels)
+status forecast_print(const config *cfg, const catalogue *k)
 {
     char text[FORECAST_TEXT];
+    forecast_data data;
     device_facts gpu = {.bytes = -1};
     forecast f;
-    TRY(forecast_make(cfg, DEVICE_CPU, 1, n_images, n_pixels,
-                      forecast_score_bytes(cfg, DEVICE_CPU, -1), &f));
+    TRY(forecast_data_of(k, &data));
+    TRY(forecast_make(cfg, DEVICE_CPU, 1, &data, forecast_score_bytes(cfg, DEVICE_CPU, -1), &f));
     printf("memory, 1 rank  CPU: %s\n", forecast_text(&f, text));
     if (device_count_cuda() > 0) TRY(device_facts_cuda(0, &gpu));
-    TRY(forecast_make(cfg, DEVICE_CUDA, 1, n_images, n_pixels,
-                      forecast_score_bytes(cfg, DEVICE_CUDA, gpu.bytes), &f));
+    TRY(forecast_make(cfg, DEVICE_CUDA, 1, &data, forecast_score_bytes(cfg, DEVICE_CUDA, gpu.bytes),
+                      &f));
     printf("                GPU: %s\n", forecast_text(&f, text));
     return STATUS_OK;
 }

@@ -2,9 +2,8 @@
 #ifndef FORECAST_H
 #define FORECAST_H
 
-#include "comm.h"
-#include "config.h"
 #include "core/device.h"
+#include "images.h"
 
 /* Bytes when a rank needs most: in the search, the final generations, or the last phasing. */
 typedef struct forecast {
@@ -14,9 +13,17 @@ typedef struct forecast {
     int64_t host;
 } forecast;
 
-/* For n_images of n_pixels dealt to `ranks`, with score_bytes for scores. */
-status forecast_make(const config *cfg, device_kind kind, int ranks, int64_t n_images,
-                     int64_t n_pixels, int64_t score_bytes, forecast *f);
+/* What is reconstructed. */
+typedef struct forecast_data {
+    int64_t n_images, n_pixels; /* used */
+    photon_means lists;         /* of images that are read as lists of photons; 0: as rows */
+} forecast_data;
+
+status forecast_data_of(const catalogue *k, forecast_data *data);
+
+/* For data dealt to `ranks`, with score_bytes for scores. */
+status forecast_make(const config *cfg, device_kind kind, int ranks, const forecast_data *data,
+                     int64_t score_bytes, forecast *f);
 
 /* What scores may take where `free_bytes` of the device are there for a rank (-1: not known). */
 int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes);
@@ -37,11 +44,10 @@ enum { FORECAST_TEXT = 256 };
 const char *forecast_text(const forecast *f, char text[FORECAST_TEXT]);
 
 /* Prints what a run on one rank needs, on a CPU and on a GPU like the first one here. */
-status forecast_print(const config *cfg, int64_t n_images, int64_t n_pixels);
+status forecast_print(const config *cfg, const catalogue *k);
 
-/* Says what a rank needs for this many images of all ranks; STATUS_RESOURCE where a rank has less than
-   that. Collective. */
-status forecast_check(const config *cfg, const device *dev, comm *world, int64_t n_images,
-                      int64_t n_pixels);
+/* Says what a rank needs for these images of all ranks; STATUS_RESOURCE where a rank has less than that.
+   Collective. */
+status forecast_check(const config *cfg, const device *dev, comm *world, const catalogue *k);
 
 #endif

@@ -1,10 +1,17 @@
 #include "image_lists.h"
 
+#include "core/integer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* Images read at once. */
-enum { CHUNK = 256 };
+/* Images read at once; looks at so many places of a file, images of a look. */
+enum { CHUNK = 256, LOOKS = 8, LOOK_IMAGES = 32 };
+
+bool image_lists_wanted(const catalogue *k)
+{
+    return k->file && dataset_is_sparse(k->file) && !k->scatter;
+}
 
 /* The catalogue's number of each pixel of the file, -1 where it is masked. */
 static status number_pixels(const catalogue *k, int32_t **number)
@@ -78,5 +85,40 @@ status image_lists_read(const catalogue *k, const int64_t *source, int64_t n, ph
     if (result == STATUS_OK) result = read_runs(k, source, n, number, lists);
     free(number);
     if (result != STATUS_OK) photon_lists_free(lists);
+    return result;
+}
+
+/* Adds the photons of a look. */
+static status look_at(const catalogue *k, const int32_t *number, int64_t first, int64_t count,
+                      photon_means *sums)
+{
+    photon_lists read;
+    TRY(dataset_read_photons(k->file, first, count, &read));
+    for (int64_t j = 0; j < read.start[read.n_images]; j++) {
+        if (number[read.pixel[j]] < 0) continue;
+        sums->pixels += 1;
+        sums->photons += read.counts[j];
+    }
+    photon_lists_free(&read);
+    return STATUS_OK;
+}
+
+status image_lists_means(const catalogue *k, photon_means *means)
+{
+    status result = STATUS_OK;
+    int32_t *number = NULL;
+    int64_t seen = 0;
+    *means = (photon_means){0, 0};
+    if (!image_lists_wanted(k)) return STATUS_OK;
+    TRY(number_pixels(k, &number));
+    for (int64_t i = 0; i < LOOKS && result == STATUS_OK; i++) {
+        const int64_t first = k->file->n_images * i / LOOKS,
+                      count = smaller(LOOK_IMAGES, k->file->n_images * (i + 1) / LOOKS - first);
+        result = look_at(k, number, first, count, means);
+        seen += count;
+    }
+    free(number);
+    means->pixels /= (double)seen;
+    means->photons /= (double)seen;
     return result;
 }

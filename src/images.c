@@ -378,11 +378,6 @@ static status read_all(const catalogue *k, comm *c, images *set)
     return STATUS_OK;
 }
 
-static bool is_sparse(const catalogue *k)
-{
-    return dataset_is_sparse(k->file) && !k->scatter;
-}
-
 /* Which images, and room for those of this rank. */
 static status choose_part(const catalogue *k, const comm *c, int parts, int part, images *set)
 {
@@ -392,7 +387,7 @@ static status choose_part(const catalogue *k, const comm *c, int parts, int part
     for (int64_t i = part; i < k->n_usable; i += parts)
         set->source[set->n++] = k->usable[i];
     TRY(images_divide(set, c));
-    return allocate(set, is_sparse(k));
+    return allocate(set, image_lists_wanted(k));
 }
 
 status images_load(const catalogue *k, comm *c, int parts, int part, images **created)

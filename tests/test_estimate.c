@@ -63,11 +63,13 @@ static void memory_grows_with_images_and_is_shared_by_ranks(void **state)
     (void)state;
     static config cfg;
     forecast one, two, shared;
+    const forecast_data some = {.n_images = 100000, .n_pixels = 4000},
+                        twice = {.n_images = 200000, .n_pixels = 4000};
     config_default(&cfg);
     for (int kind = DEVICE_CPU; kind <= DEVICE_CUDA; kind++) {
-        assert_ok(forecast_make(&cfg, kind, 1, 100000, 4000, 1 << 28, &one));
-        assert_ok(forecast_make(&cfg, kind, 1, 200000, 4000, 1 << 28, &two));
-        assert_ok(forecast_make(&cfg, kind, 2, 200000, 4000, 1 << 28, &shared));
+        assert_ok(forecast_make(&cfg, kind, 1, &some, 1 << 28, &one));
+        assert_ok(forecast_make(&cfg, kind, 1, &twice, 1 << 28, &two));
+        assert_ok(forecast_make(&cfg, kind, 2, &twice, 1 << 28, &shared));
         assert_true(two.host > one.host && two.images > one.images);
         assert_true(kind == DEVICE_CPU ? one.device == 0 : two.device > one.device);
         assert_int_equal(shared.images, one.images);
@@ -76,6 +78,27 @@ static void memory_grows_with_images_and_is_shared_by_ranks(void **state)
         assert_int_equal(forecast_fits(&one, -1, -1), STATUS_OK);
     }
     assert_int_equal(forecast_fits(&two, two.device - 1, -1), STATUS_RESOURCE);
+}
+
+/* Of few photons: a GPU spreads lists into rows, and so does a CPU where there are many. */
+static void lists_take_memory_for_their_photons(void **state)
+{
+    (void)state;
+    static config cfg;
+    forecast rows, few, many;
+    forecast_data data = {.n_images = 100000, .n_pixels = 4000};
+    config_default(&cfg);
+    for (int kind = DEVICE_CPU; kind <= DEVICE_CUDA; kind++) {
+        data.lists = (photon_means){0, 0};
+        assert_ok(forecast_make(&cfg, kind, 1, &data, 1 << 28, &rows));
+        data.lists = (photon_means){.pixels = 90, .photons = 100};
+        assert_ok(forecast_make(&cfg, kind, 1, &data, 1 << 28, &few));
+        data.lists = (photon_means){.pixels = 900, .photons = 1000};
+        assert_ok(forecast_make(&cfg, kind, 1, &data, 1 << 28, &many));
+        assert_true(few.host < rows.host && many.host < rows.host && few.host < many.host);
+        assert_true(kind == DEVICE_CPU ? few.images < rows.images / 2 : few.images == rows.images);
+        assert_int_equal(many.images, rows.images);
+    }
 }
 
 static void time_is_that_of_the_generations_at_given_rates(void **state)
@@ -103,6 +126,7 @@ int main(void)
         cmocka_unit_test(a_line_never_falls_and_never_starts_below_zero),
         cmocka_unit_test(references_that_carry_weight_are_between_none_and_all),
         cmocka_unit_test(memory_grows_with_images_and_is_shared_by_ranks),
+        cmocka_unit_test(lists_take_memory_for_their_photons),
         cmocka_unit_test(time_is_that_of_the_generations_at_given_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
