@@ -1,6 +1,7 @@
 #include "devices.h"
 
 #include "batch.h"
+#include "core/host_memory.h"
 #include "core/log.h"
 #include "mtip/kernels.h"
 
@@ -8,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What a thread may take of the address space before it computes: stack, malloc's arena, the BLAS's buffer. */
+static const int64_t thread_addresses = 272 << 20;
 
 typedef struct place {
     char host[BATCH_NAME_SIZE];
@@ -157,6 +161,24 @@ static status choose_gpus(const config *cfg, comm *world, bool *usable, device *
     return STATUS_OK;
 }
 
+/* OpenMP ends the program where it cannot start a thread, and OpenBLAS tries forever to get its memory. */
+static status check_addresses(int threads)
+{
+    const int64_t left = host_memory_addresses(), needed = threads * thread_addresses;
+    if (left >= 0 && left < needed)
+        FAIL(STATUS_RESOURCE,
+             "threads: %d, which may take %.2f GiB of address space; the limit on it (ulimit -v) "
+             "leaves %.2f GiB; raise it, or lower parallel.threads",
+             threads, (double)needed / 0x1p30, (double)left / 0x1p30);
+    return STATUS_OK;
+}
+
+static status choose_cpu(int threads, device **chosen)
+{
+    TRY(check_addresses(threads));
+    return device_create_cpu(threads, chosen);
+}
+
 status devices_choose(const config *cfg, comm *world, int threads, device **chosen)
 {
     bool usable = false;
@@ -165,8 +187,7 @@ status devices_choose(const config *cfg, comm *world, int threads, device **chos
     /* the same bits are promised on CPUs only */
     if (cfg->parallel.backend != CONFIG_BACKEND_CPU && !cfg->run.deterministic)
         result = choose_gpus(cfg, world, &usable, chosen);
-    if (result == STATUS_OK && !usable)
-        result = comm_agree(world, device_create_cpu(threads, chosen));
+    if (result == STATUS_OK && !usable) result = comm_agree(world, choose_cpu(threads, chosen));
     if (result == STATUS_OK) return STATUS_OK;
     device_destroy(*chosen);
     *chosen = NULL;

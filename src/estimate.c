@@ -1,6 +1,7 @@
 #include "estimate.h"
 
 #include "core/clock.h"
+#include "core/host_memory.h"
 #include "core/integer.h"
 #include "core/log.h"
 #include "estimate_data.h"
@@ -25,7 +26,7 @@ estimate_place estimate_here(const config *cfg, int ranks, int gpus)
     return (estimate_place){.ranks = ranks,
                             .nodes = 1,
                             .gpus = gpus,
-                            .host_bytes = forecast_host_bytes(),
+                            .host_bytes = host_memory_free(""),
                             .gpu_bytes = gpu_bytes,
                             .look_seconds = clock_seconds() - start};
 }

@@ -1,5 +1,6 @@
 #include "forecast.h"
 
+#include "core/host_memory.h"
 #include "core/integer.h"
 #include "core/log.h"
 #include "image_lists.h"
@@ -11,35 +12,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* What libraries and what is too small to be listed take of a GPU; what a process has on the host once it
    uses one. */
 static const int64_t gpu_rest = 1 << 27, gpu_process = 500 << 20;
 
-/* Bytes that this process has now: the libraries, which differ from build to build. */
-static int64_t resident_bytes(void)
-{
-    long long pages = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file) return 32 << 20;
-    if (fscanf(file, "%lld %lld", &pages, &resident) != 2) resident = 8192;
-    fclose(file);
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
 static int64_t divide_up(int64_t n, int64_t by)
 {
     return (n + by - 1) / by;
-}
-
-int64_t forecast_host_bytes(void)
-{
-    device *host = NULL;
-    if (device_create_cpu(1, &host) != STATUS_OK) return -1;
-    const int64_t unused = device_free_bytes(host);
-    device_destroy(host);
-    return unused;
 }
 
 int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_bytes)
@@ -147,7 +127,7 @@ static status forecast_regime(const config *cfg, device_kind kind, const regime 
     f->phasing = phasing_bytes(cfg, kind, g);
     const int64_t sum = f->images + f->scores + f->batches + f->slicing + f->merging + f->phasing;
     f->host = host_bytes(cfg, g, mine, data);
-    f->host += kind == DEVICE_CUDA ? gpu_process : resident_bytes() + sum;
+    f->host += kind == DEVICE_CUDA ? gpu_process : host_memory_resident() + sum;
     if (kind == DEVICE_CUDA) f->device = gpu_rest + sum;
     return STATUS_OK;
 }
@@ -232,8 +212,10 @@ status forecast_check(const config *cfg, const device *dev, comm *world, const c
     TRY(comm_agree(world, forecast_data_of(k, &data)));
     TRY(comm_barrier(world)); /* nobody allocates before all have looked */
     const int64_t on_device = device_free_bytes(dev) / device_users(dev);
-    int64_t on_host = forecast_host_bytes();
+    int64_t on_host = host_memory_free("");
     if (on_host > 0) on_host /= comm_node_size(world);
+    const int64_t addresses = host_memory_addresses();
+    if (addresses >= 0) on_host = smaller(on_host, addresses + host_memory_resident());
     TRY(comm_agree(world, forecast_make(cfg, kind, comm_size(world), &data,
                                         forecast_score_bytes(cfg, kind, on_device), &f)));
     log_info("memory of a rank, about: %s", forecast_text(&f, text));

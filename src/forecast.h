@@ -32,9 +32,6 @@ int64_t forecast_score_bytes(const config *cfg, device_kind kind, int64_t free_b
 int64_t forecast_passes(const config *cfg, device_kind kind, int64_t n_images, int64_t n_references,
                         int64_t n_pixels, int64_t free_bytes);
 
-/* Bytes of this host's memory that nobody uses now, -1 if that is not known. */
-int64_t forecast_host_bytes(void);
-
 /* STATUS_RESOURCE, with parts and cures, if a rank needs more than this much of its GPU or of the host
    (-1: not known). */
 status forecast_fits(const forecast *f, int64_t on_device, int64_t on_host);

@@ -2,6 +2,7 @@
 
 #include "blacklist.h"
 #include "core/checksum.h"
+#include "core/host_memory.h"
 #include "core/integer.h"
 #include "core/median.h"
 #include "image_lists.h"
@@ -221,15 +222,11 @@ done:
 
 /* Room for the images that this rank reads, in a part of the memory that is free for it; images that
    come from rank 0 or stay lists are not kept. */
-static status keep_images(comm *c, catalogue *k)
+static void keep_images(comm *c, catalogue *k)
 {
-    device *host = NULL;
-    if (k->scatter || dataset_is_sparse(k->file)) return STATUS_OK;
-    TRY(device_create_cpu(1, &host));
-    const int64_t most = device_free_bytes(host) / 8 / comm_node_size(c);
-    device_destroy(host);
+    if (k->scatter || dataset_is_sparse(k->file)) return;
+    const int64_t most = host_memory_free("") / 8 / comm_node_size(c);
     k->store = image_store_create(k->file->n_images, k->n_pixels, most);
-    return STATUS_OK;
 }
 
 /* A map needs more than one point of Fourier space. */
@@ -255,7 +252,8 @@ static status open_file(const config *cfg, comm *c, catalogue *k)
         TRY(blacklist_read(cfg->data.blacklist, k->file->n_images, &k->unwanted));
     TRY(image_pixels_choose(k->file->det, k->file->correction, k));
     TRY(check_positions(k));
-    return keep_images(c, k);
+    keep_images(c, k);
+    return STATUS_OK;
 }
 
 status catalogue_create(const config *cfg, comm *c, catalogue **created)

@@ -1,12 +1,12 @@
 # Settings, the command line, and who may include whom.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-foreach(unit cli config bench_nufft image_store)
+foreach(unit cli config bench_nufft host_memory image_store)
   add_executable(test_${unit} test_${unit}.c)
   target_link_libraries(test_${unit} PRIVATE app PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
 endforeach()
 add_test(NAME layers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_layers.sh ${CMAKE_SOURCE_DIR})
-set_tests_properties(cli config layers bench_nufft image_store PROPERTIES LABELS unit)
+set_tests_properties(cli config layers bench_nufft host_memory image_store PROPERTIES LABELS unit)
 add_test(NAME program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_program.sh $<TARGET_FILE:mtip>
   ${CMAKE_CURRENT_SOURCE_DIR}/data/2LYZ.pdb ${MPIEXEC_EXECUTABLE})
 add_test(NAME jobscript COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_jobscript.sh $<TARGET_FILE:mtip>

@@ -1,5 +1,6 @@
 #include "core/clock.h"
 #include "core/device_impl.h"
+#include "core/host_memory.h"
 
 #include <assert.h>
 #include <omp.h>
@@ -80,34 +81,10 @@ static void cpu_end_range(void)
 {
 }
 
-/* The first number in a file after a word (NULL: at its beginning), -1 if there is none. */
-static int64_t number_in(const char *path, const char *word)
-{
-    char line[256];
-    long long number = -1;
-    FILE *file = fopen(path, "r");
-    if (!file) return -1;
-    while (number < 0 && fgets(line, sizeof line, file)) {
-        const char *at = word ? strstr(line, word) : line;
-        char *end = NULL;
-        if (!at) continue;
-        at += word ? strlen(word) : 0;
-        const long long found = strtoll(at, &end, 10);
-        if (end != at) number = found;
-    }
-    (void)fclose(file);
-    return number;
-}
-
 static int64_t cpu_free_bytes(const device *dev)
 {
     (void)dev;
-    int64_t unused = number_in("/proc/meminfo", "MemAvailable:");
-    const int64_t limit = number_in("/sys/fs/cgroup/memory.max", NULL),
-                  used = number_in("/sys/fs/cgroup/memory.current", NULL);
-    if (unused >= 0) unused *= 1024;
-    if (limit >= 0 && used >= 0 && (unused < 0 || limit - used < unused)) unused = limit - used;
-    return unused;
+    return host_memory_free("");
 }
 
 static const device_table cpu_table = {.kind = DEVICE_CPU,
