@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "io_atomic.h"
 
 /* Signals have no context to be handed. */
 static volatile sig_atomic_t noted;
@@ -18,17 +19,18 @@ static volatile double noted_at;
 static const struct {
     int number;
     const char *name;
-} signals[] = {{SIGTERM, "SIGTERM"},
-               {SIGINT, "SIGINT"},
-               {SIGUSR1, "SIGUSR1"},
-               {SIGUSR2, "SIGUSR2"},
-               {SIGURG, "SIGURG"}};
+} signals[] = {{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGUSR1, "SIGUSR1"},
+               {SIGUSR2, "SIGUSR2"}, {SIGURG, "SIGURG"}, {SIGXCPU, "SIGXCPU"}};
 enum { N_SIGNALS = sizeof signals / sizeof *signals };
 
-/* Launchers and batch systems send the same twice within moments: that counts once. */
+/* Launchers and batch systems send the same twice within moments: that counts once.  The kernel repeats
+   SIGXCPU every second until the hard limit. */
 static void note(int number)
 {
-    if (noted && clock_seconds() - noted_at >= 1) _exit(128 + number);
+    if (noted && number != SIGXCPU && clock_seconds() - noted_at >= 1) {
+        atomic_remove_unfinished();
+        _exit(128 + number);
+    }
     if (noted) return;
     noted_at = clock_seconds();
     noted = number;
@@ -40,6 +42,20 @@ void interrupt_catch(void)
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < N_SIGNALS; i++)
         (void)sigaction(signals[i].number, &action, NULL);
+}
+
+static void clean_up(int number)
+{
+    atomic_remove_unfinished();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+void interrupt_clean_up(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (signal(ending[i], clean_up) == SIG_IGN) (void)signal(ending[i], SIG_IGN); /* nohup */
 }
 
 const char *interrupt_noted(void)

@@ -5,8 +5,13 @@
 #include "core/status.h"
 #include "core/types.h"
 
-/* From now on SIGTERM, SIGINT, SIGUSR1, SIGUSR2 and SIGURG (the ones batch systems send) are noted; a
-   second one, a second later or more, ends the process at once with code 128 + its number. */
+/* From now on SIGINT, SIGTERM and SIGHUP, where they are not ignored, remove what is half written
+   (io_atomic.h) before they end the process. */
+void interrupt_clean_up(void);
+
+/* From now on SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGURG and SIGXCPU (the ones batch systems send) are
+   noted; a second one but SIGXCPU, a second later or more, ends the process at once with code 128 + its
+   number. */
 void interrupt_catch(void);
 
 /* The name of the signal that was noted, NULL if none. */

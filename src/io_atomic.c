@@ -14,6 +14,25 @@ struct atomic_file {
     FILE *stream;    /* NULL if the caller writes by other means */
 };
 
+/* Names of what is being written, for a signal that ends the process: it has no context to be handed. */
+enum { MOST_UNFINISHED = 8 };
+static char *volatile unfinished[MOST_UNFINISHED];
+
+static void exchange_unfinished(char *from, char *to)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i] == from) {
+            unfinished[i] = to;
+            return;
+        }
+}
+
+void atomic_remove_unfinished(void)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i]) (void)unlink(unfinished[i]);
+}
+
 static status out_of_memory(const char *path)
 {
     FAIL(STATUS_RESOURCE, "%s: no memory for its name", path);
@@ -21,6 +40,7 @@ static status out_of_memory(const char *path)
 
 static void release(atomic_file *file)
 {
+    if (file->temporary) exchange_unfinished(file->temporary, NULL);
     free(file->path);
     free(file->target);
     free(file->temporary);
@@ -79,6 +99,7 @@ static status prepare(const char *path, atomic_file *file)
     if (unlink(file->temporary) != 0 && errno != ENOENT)
         FAIL(STATUS_OUTPUT, "%s: cannot remove the old '%s': %s", path, file->temporary,
              strerror(errno));
+    exchange_unfinished(NULL, file->temporary);
     return STATUS_OK;
 }
 

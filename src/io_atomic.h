@@ -34,6 +34,9 @@ status atomic_rename(const char *from, const char *to);
 /* Removes the temporary file and frees the object. Accepts NULL. */
 void atomic_abandon(atomic_file *file);
 
+/* Removes the temporary files of all that is begun (8 at most are known); for handlers of signals. */
+void atomic_remove_unfinished(void);
+
 /* The same for a stream: begin, print to atomic_stream (errors need no check: commit looks for
    them), commit or abandon. */
 status atomic_begin_stream(const char *path, atomic_file **begun);

@@ -1,5 +1,6 @@
 /* The program: reads the command line, starts MPI for the commands that use it, runs the command,
    and is the only place that prints a failure and exits. */
+#include <signal.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -8,6 +9,7 @@
 #include "build_info.h"
 #include "commands.h"
 #include "help.h"
+#include "interrupt.h"
 
 /* Large arrays are the system's again once they are freed.  By itself glibc comes to keep holes of tens
    of MiB of them, more with every generation. */
@@ -87,6 +89,8 @@ int main(int argc, char **argv)
     static cli c;
     comm *world = NULL;
     return_freed_memory();
+    (void)signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails, with a message */
+    interrupt_clean_up();
     status result = cli_parse(argc, argv, &c);
     if (c.command && c.command->parallel && c.wish == CLI_RUN) {
         status started = start(argc, argv, &world);

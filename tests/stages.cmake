@@ -57,11 +57,13 @@ add_test(NAME watch COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_watch.sh $<TARGE
 set_tests_properties(estimate_lines scaling trial PROPERTIES LABELS unit)
 set_tests_properties(watch PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "${mpi_environment}")
-if(NOT MTIP_SANITIZE) # a sanitizer's memory is no part of a forecast
-  add_test(NAME estimate COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_estimate.sh $<TARGET_FILE:mtip>
-    ${CMAKE_SOURCE_DIR})
-  set_tests_properties(estimate PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
-    ENVIRONMENT "${mpi_environment}")
+if(NOT MTIP_SANITIZE) # a sanitizer's memory is no part of a forecast, and beyond every limit
+  foreach(name estimate limits)
+    add_test(NAME ${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.sh $<TARGET_FILE:mtip>
+      ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77
+      ENVIRONMENT "${mpi_environment}")
+  endforeach()
 endif()
 
 # Pages: page_tool tells whether they are well-formed and whole, a browser shows them where there is one.

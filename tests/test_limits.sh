@@ -1,0 +1,70 @@
+#!/bin/sh
+# Limits that a shell or a batch system sets (ulimit), and signals that end what has no checkpoint: an exit code
+# and a message, no file half written.  Usage: test_limits.sh MTIP SOURCE_DIR
+mtip=$1 source=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+say() { echo "$*"; failed=1; }
+cat >a.yaml <<END
+molecule: {file: $source/tests/data/2LYZ.pdb}
+detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
+simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
+data: {file: images.h5}
+grid: {size: 17, diameter: 45}
+slice: {references: 40, final_references: 40}
+phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
+run: {generations: 2, final_generations: 1, attempts: 1, directory: run, deterministic: true}
+parallel: {threads: 2}
+END
+# limited LIMIT CODE TEXT ARGUMENT...: under `ulimit LIMIT` mtip exits with CODE and says TEXT.
+limited() {
+  limit=$1 code=$2 text=$3
+  shift 3
+  # shellcheck disable=SC2086
+  (ulimit $limit && exec timeout -s KILL 100 "$mtip" -q "$@") >out 2>&1
+  got=$?
+  [ $got -eq "$code" ] && grep -qF -- "$text" out && return
+  say "ulimit $limit, $*: exit code $got, expected $code and: $text"
+  head -n 5 out
+}
+no_leftovers() { # WHAT
+  set -- "$1" ./*.tmp.* run/*.tmp.*
+  [ "$2$3" = './*.tmp.*run/*.tmp.*' ] || say "$1 leaves $2 $3"
+}
+{ "$mtip" -q simulate a.yaml && "$mtip" -q reconstruct a.yaml; } >out 2>&1 ||
+  { say 'cannot simulate or reconstruct'; cat out; }
+"$mtip" report run >out && cp run/report.html page
+
+# the size of a file
+limited '-f 16' 6 'report.html: cannot write: File too large' report run
+cmp page run/report.html || say 'the old page has changed'
+limited '-f 16' 6 'File too large' convert images.h5 images.cxi
+[ ! -e images.cxi ] || say 'half an images.cxi'
+no_leftovers 'a file too large'
+
+# addresses: OpenMP would end the program, and OpenBLAS never come to an end
+limited '-v 500000' 5 'the limit on it (ulimit -v) leaves' reconstruct a.yaml --set run.directory=small
+grep -q 'ulimit -v' small/FAILED || say 'no FAILED'
+# processor time: the run ends with a checkpoint
+limited '-S -t 4' 85 'SIGXCPU was received' reconstruct a.yaml --set run.directory=long --set run.generations=100000
+
+# A signal: nothing of what was being made is left.
+"$mtip" -q simulate a.yaml --set simulate.output=many.h5 --set simulate.images=1000000 >out 2>&1 &
+made=$!
+for _ in $(seq 300); do
+  [ ! -e "many.h5.tmp.$made" ] || break
+  sleep 0.1
+done
+[ -e "many.h5.tmp.$made" ] || say 'simulate does not begin'
+kill -TERM $made
+wait $made
+got=$?
+[ $got -eq 143 ] && [ ! -e many.h5 ] || { say "simulate, SIGTERM: exit code $got"; cat out; }
+timeout --preserve-status -s INT 2 "$mtip" -q simulate a.yaml --set simulate.output=many.h5 \
+  --set simulate.images=1000000 >out 2>&1
+got=$?
+[ $got -eq 130 ] && [ ! -e many.h5 ] || { say "simulate, Ctrl-C: exit code $got"; cat out; }
+no_leftovers 'a signal'
+exit $failed
