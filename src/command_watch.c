@@ -1,11 +1,12 @@
 /* `mtip watch`: a run on a terminal until it ends, or once where the output is no terminal. */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/terminal.h"
 #include "watch.h"
 
 enum { SECONDS = 1, LEAST_WIDTH = 60, MOST_WIDTH = 120 };
@@ -28,22 +29,38 @@ static bool shows_utf8(void)
     return false;
 }
 
-static watch_style style_of(int terminal)
+/* The first rows of a text, each cut to so many characters: more would scroll away on a terminal. */
+static void print_window(const char *text, int columns, int rows)
 {
-    struct winsize size = {.ws_col = 0};
-    int width = 80;
-    if (ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
-    if (width < LEAST_WIDTH) width = LEAST_WIDTH;
-    return (watch_style){width < MOST_WIDTH ? width : MOST_WIDTH, shows_utf8()};
+    int row = 0, column = 0;
+    for (const char *c = text; *c && row < rows; c++) {
+        const bool ends = *c == '\n',
+                   begins = (*c & 0xC0) != 0x80; /* a line; a character of UTF-8 */
+        column = ends ? 0 : column + begins;
+        row += ends;
+        if (column <= columns) fputc(*c, stdout);
+    }
 }
 
-/* Draws the run once; on a terminal over what stood there. */
-static status show(const char *directory, bool live, report_data **r)
+/* Draws the run; on a terminal over what stood there, and no more than it shows. */
+static status draw(const report_data *r, bool live)
 {
-    TRY(report_read_progress(directory, r));
+    int columns, rows;
+    char *text = NULL;
+    size_t size;
+    terminal_size(STDOUT_FILENO, &columns, &rows);
+    const int width = columns < LEAST_WIDTH ? LEAST_WIDTH : columns;
+    const watch_style style = {width < MOST_WIDTH ? width : MOST_WIDTH, shows_utf8()};
+    FILE *memory = open_memstream(&text, &size);
+    if (memory) watch_draw(r, watch_silence(r->directory), style, memory);
+    if (!memory || fclose(memory) != 0) {
+        free(text);
+        FAIL(STATUS_RESOURCE, "out of host memory for the page");
+    }
     if (live) fputs("\033[H\033[J", stdout);
-    watch_draw(*r, watch_silence(directory), style_of(STDOUT_FILENO), stdout);
+    print_window(text, live ? columns : INT_MAX, live ? rows - 1 : INT_MAX);
     (void)fflush(stdout);
+    free(text);
     return STATUS_OK;
 }
 
@@ -72,7 +89,8 @@ status command_watch(const cli *c, comm *world)
     if (live) sigaction(SIGINT, &action, NULL);
     while (result == STATUS_OK && works && !interrupted) {
         report_data *r = NULL;
-        result = show(c->arguments[0], live, &r);
+        result = report_read_progress(c->arguments[0], &r);
+        if (result == STATUS_OK) result = draw(r, live);
         works = r && r->state == REPORT_RUNNING;
         if (r && !works) result = outcome(r);
         report_data_destroy(r);

@@ -62,6 +62,19 @@ lacks_escapes run/log.txt
 "$mtip" reconstruct a.yaml --fresh >log 2>&1 || say "the run failed: $(cat log)"
 lacks_escapes log
 
+# small terminals, and one that does not say its size: nothing wraps, since what has wrapped cannot be erased
+for size in '20 5 19' '0 0 79'; do
+  # shellcheck disable=SC2086
+  set -- $size
+  expect 0 '[#' script -qec "stty cols $1 rows $2; '$mtip' reconstruct a.yaml --fresh" /dev/null
+  tr '\r' '\n' <out | sed "s/^$escape\[K//" | grep '^\[[#.]' | awk -v most="$3" 'length > most' >wide
+  [ ! -s wide ] || say "$1 columns: a bar is wider: $(cat wide)"
+done
+expect 0 "${escape}[H" script -qec "stty cols 20 rows 5; '$mtip' watch run" /dev/null
+tr -d '\r' <out | sed "s/$escape\[[HJ]//g" >drawn
+[ "$(wc -l <drawn)" -eq 4 ] && [ "$(awk 'length > 20' drawn)" = '' ] ||
+  say "20 columns and 5 rows: $(cat drawn)"
+
 # done: a summary where there is no terminal
 "$mtip" watch run >out 2>&1 || say "watch of a run that is done: $?"
 grep -q '^run: done; ' out && grep -q '^half 2, attempt 1, generation 4: ' out &&

@@ -1,4 +1,5 @@
 #include "core/log.h"
+#include "core/terminal.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,14 +35,17 @@ static void erase_bar(void)
 void log_progress(double part, const char *words)
 {
     enum { WIDTH = 30 };
-    char bar[WIDTH + 1];
+    char bar[WIDTH + 1], line[128];
+    int columns, rows;
     if (sink.rank != 0 || sink.level < LOG_INFO || !isatty(STDERR_FILENO)) return;
     erase_bar();
     if (part < 0) return;
     for (int i = 0; i < WIDTH; i++)
         bar[i] = i < (int)(part * WIDTH) ? '#' : '.';
     bar[WIDTH] = 0;
-    fprintf(stderr, "[%s] %3.0f %% %.40s", bar, 100 * part, words);
+    terminal_size(STDERR_FILENO, &columns, &rows);
+    snprintf(line, sizeof line, "[%s] %3.0f %% %.40s", bar, 100 * part, words);
+    fprintf(stderr, "%.*s", columns - 1, line); /* what has wrapped cannot be erased */
     (void)fflush(stderr);
     sink.bar = true;
 }
