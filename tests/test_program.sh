@@ -82,6 +82,7 @@ fi
 "$mtip" --help-config >"$work/default.yaml"
 expect 0 out 'references' check "$work/default.yaml"
 # Results that cannot be written are a failure.
+[ -c /dev/full ] || { echo '/dev/full is not the device here: no full disk to write to'; failed=1; }
 "$mtip" --help >/dev/full 2>/dev/null
 [ $? -eq 6 ] || { echo "writing to a full disk did not exit with 6"; failed=1; }
 "$mtip" check "$work/default.yaml" >/dev/full 2>/dev/null
