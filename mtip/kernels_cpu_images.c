@@ -248,5 +248,5 @@ static status accumulate(const device *dev, const image_rows *rows, int64_t n, i
 }
 
 extern const image_kernels PRECISE(image_kernels_cpu);
-const image_kernels PRECISE(image_kernels_cpu) = {false, CPU_LISTS_PHOTONS, store,
-                                                  count, score,        accumulate};
+const image_kernels PRECISE(image_kernels_cpu) = {false, CPU_LISTS_PHOTONS, store, count,
+                                                  score, accumulate};
