@@ -25,7 +25,7 @@ typedef struct samples {
     stage_line terms[N_STAGES][SAMPLES];
     double seconds[N_STAGES][SAMPLES];
     double between,
-        first_time; /* of the last generation; of the first one, beyond its second time */
+        first_time; /* of the last generation; of all for the first time, beyond the second time */
 } samples;
 
 typedef struct bench {
@@ -77,7 +77,7 @@ static status run_sample(bench *b, run *r, const run_step *step, samples *s)
             rest -= seconds;
         }
         s->between = rest;
-        if (at == 0) s->first_time += round == 0 ? whole : -whole;
+        s->first_time += round == 0 ? whole : -whole;
     }
     return STATUS_OK;
 }
@@ -101,25 +101,29 @@ static status run_samples(bench *b, run *r, samples *s)
     return STATUS_OK;
 }
 
-/* Phasing of all starts takes another time a start than that of a few where they share a GPU. */
+/* Phasing of all starts takes another time a start than that of a few where they share a GPU, which
+   loads for the first time what makes and averages so many. */
 static status time_last_phasing(bench *b, run *r, calibration *made)
 {
     stage_line terms[2][N_STAGES];
     stage_line of[2];
-    double seconds[2];
+    double seconds[2], whole[3];
     made->last_phasing = made->stages[STAGE_PHASE];
     if (b->plan->kind == DEVICE_CPU) return STATUS_OK;
     for (int loops = -1; loops < 2; loops++) { /* once for the memory */
         const int i = loops < 0 ? 0 : loops;
+        const double start = clock_seconds();
         average_report report;
         run_record record;
         TRY(run_phase_final(r, b->plan->starts, i, &report, &record));
+        whole[loops + 1] = clock_seconds() - start;
         const stage_load load = {.starts = b->plan->starts,
                                  .steps = schedule_phase_steps(&b->cfg, i)};
         stage_terms(&b->cfg, &load, terms[i]);
         of[i] = terms[i][STAGE_PHASE];
         seconds[i] = record.costs[STAGE_PHASE].seconds;
     }
+    made->begin += fmax(0, whole[0] - whole[1]);
     made->last_phasing = stage_line_fit(2, of, seconds);
     return STATUS_OK;
 }
@@ -163,7 +167,7 @@ static status time_stages(bench *b, calibration *made)
     for (int i = 0; i < N_STAGES && result == STATUS_OK; i++)
         made->stages[i] = stage_line_fit(s.n, s.terms[i], s.seconds[i]);
     made->between = s.between;
-    made->begin += fmax(0, s.first_time);
+    if (b->plan->kind == DEVICE_CUDA) made->begin += fmax(0, s.first_time); /* loads its kernels */
     if (result == STATUS_OK) result = time_last_phasing(b, trial_run(t), made);
     if (result == STATUS_OK) result = time_comparison(b, trial_run(t), made);
     trial_destroy(t);
