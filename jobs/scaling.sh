@@ -5,11 +5,12 @@
 # For example
 #   sh jobs/scaling.sh submit weak ladder '1 2 4 8' --system perlmutter --account PROJECT --time 10:00
 #   sh jobs/scaling.sh collect weak ladder       # when the jobs are over: ladder/weak.csv, ladder/weak.svg
-# Of the environment: MTIP, the program (mtip); BENCH, options of mtip bench mtip, such as sizes.
+# Of the environment: MTIP, the program (mtip); BENCH, options of mtip bench mtip, such as sizes;
+# FORECAST, numbers of ranks such as 64,1000: what a model fitted to the rows says of them, too.
 set -e
 mtip=${MTIP:-mtip}
 usage() {
-  sed -n '2,8s/^# //p' "$0" >&2
+  sed -n '2,9s/^# //p' "$0" >&2
   exit 2
 }
 [ $# -ge 3 ] || usage
@@ -38,6 +39,8 @@ collect() {
   cat "$dir/$mode"-*.csv >"$dir/$mode.rows"
   "$mtip" bench mtip "--$mode" --read "$dir/$mode.rows" --csv "$dir/$mode.csv" --svg "$dir/$mode.svg"
   rm "$dir/$mode.rows"
+  [ -z "$FORECAST" ] || "$mtip" bench mtip "--$mode" --read "$dir/$mode.csv" --forecast "$FORECAST" \
+    --csv "$dir/forecast-$mode.csv" --svg "$dir/forecast-$mode.svg"
 }
 
 case $what in

@@ -29,13 +29,12 @@ static stage_line fit_stage(const scaling_model *m, stage s, int n, const scalin
 status scaling_model_fit(int n, const scaling_row rows[], bool strong, int64_t starts,
                          scaling_model *fitted)
 {
-    bool one = false, more = false;
-    for (int i = 0; i < n; i++) {
-        one |= rows[i].ranks == 1;
-        more |= rows[i].ranks > 1 && rows[i].ranks <= SCALING_FITTED;
-    }
-    if (!one || !more)
-        FAIL(STATUS_INPUT, "a forecast needs rows of 1 rank and of more, up to %d", SCALING_FITTED);
+    int used = 0;
+    for (int i = 0; i < n; i++)
+        used += rows[i].ranks <= SCALING_FITTED;
+    if (used < 2)
+        FAIL(STATUS_INPUT, "a forecast needs two rows or more of up to %d ranks, there is %d",
+             SCALING_FITTED, used);
     *fitted = (scaling_model){.strong = strong, .starts = starts};
     for (int s = 0; s < N_STAGES; s++)
         fitted->stages[s] = fit_stage(fitted, (stage)s, n, rows);

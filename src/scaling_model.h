@@ -26,7 +26,7 @@ typedef struct scaling_model {
     stage_line stages[N_STAGES]; /* fixed: repeated, or latency; growing: dealt, or volume */
 } scaling_model;
 
-/* STATUS_INPUT unless one rank and more ranks, up to SCALING_FITTED, are among the rows. */
+/* STATUS_INPUT for fewer than two rows of up to SCALING_FITTED ranks. */
 status scaling_model_fit(int n, const scaling_row rows[], bool strong, int64_t starts,
                          scaling_model *fitted);
 
