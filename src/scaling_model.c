@@ -5,8 +5,9 @@
 /* What the constants of a stage are multiplied by. */
 static stage_line terms_of(const scaling_model *m, stage s, int ranks, int gpus)
 {
-    const double n = ranks, starts = (double)m->starts, users = gpus > 0 ? n / gpus : 1;
+    const double n = ranks, starts = (double)m->starts, users = gpus > 0 ? ceil(n / gpus) : 1;
     if (s == STAGE_EXCHANGE) return (stage_line){log2(n), 2 * (n - 1) / n};
+    if (s == STAGE_SOLVE) return (stage_line){1, 0};
     if (!m->strong) return (stage_line){users, 0};
     const double share = s == STAGE_PHASE ? ceil(starts / n) / starts : 1 / n;
     return (stage_line){users, users * share};

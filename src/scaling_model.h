@@ -1,10 +1,11 @@
 /* scaling_model.h: what R ranks take, as a formula whose constants are fitted to measured rows.
 
-   Seconds of a stage, u ranks to a GPU, which take turns (1 on CPUs), S starts of phasing:
+   Seconds of a stage, at most u ranks to a GPU, which take turns (1 on CPUs), S starts of phasing:
 
-   slice, match, merge, solve   u (dealt / R + repeated)
-   phase                        u (dealt ceil(S / R) / S + repeated)
-   exchange                     latency log2 R + volume 2 (R - 1) / R
+   slice, match, merge   u (dealt / R + repeated)
+   solve                 repeated: rank 0's, the others wait
+   phase                 u (dealt ceil(S / R) / S + repeated)
+   exchange              latency log2 R + volume 2 (R - 1) / R
 
    dealt is what ranks share, repeated what each of them does or waits for as if it were alone.  With
    --weak every rank has its own work: nothing is dealt.  An exchange is a tree of messages whose

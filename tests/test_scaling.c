@@ -28,8 +28,9 @@ static void near(double found, double expected)
 static double seconds(bool strong, stage s, int ranks, int gpus)
 {
     const double repeated = truth[s].fixed, dealt = strong ? truth[s].growing : 0, r = ranks;
-    const double users = gpus ? r / gpus : 1;
+    const int users = gpus ? (ranks + gpus - 1) / gpus : 1;
     if (s == STAGE_EXCHANGE) return truth[s].fixed * log2(r) + truth[s].growing * 2 * (r - 1) / r;
+    if (s == STAGE_SOLVE) return repeated;
     if (s != STAGE_PHASE) return users * (repeated + dealt / r);
     const int most = (STARTS + ranks - 1) / ranks; /* starts of a rank */
     return users * (repeated + dealt * most / STARTS);
