@@ -13,6 +13,7 @@ struct comm {
     int world_rank; /* names this process in messages, whatever comm it is seen from */
     int node_rank, node_size;
     int64_t chunk; /* most elements in one message */
+    int *parts;    /* [2 size] */
     char place[160];
     const char *stage;
     const comm_watch *watch;
@@ -65,6 +66,8 @@ static status comm_describe(comm *c)
     MPI_TRY(MPI_Comm_rank(node, &c->node_rank));
     MPI_TRY(MPI_Comm_size(node, &c->node_size));
     MPI_TRY(MPI_Comm_free(&node));
+    c->parts = malloc(2 * (size_t)c->size * sizeof *c->parts);
+    if (!c->parts) FAIL(STATUS_RESOURCE, "out of host memory");
     return STATUS_OK;
 }
 
@@ -87,6 +90,7 @@ status comm_start(int *argc, char ***argv, comm **world)
 void comm_finish(comm *world)
 {
     if (!world) return;
+    free(world->parts);
     free(world);
     MPI_Finalize();
 }
@@ -104,7 +108,7 @@ status comm_split(comm *c, int color, comm **part)
     TRY_OR(fail, comm_agree(c, made ? STATUS_OK : FAILED(STATUS_RESOURCE, "out of host memory")));
     TRY_OR(fail, mpi_check(MPI_Comm_split(c->mpi, color, c->rank, &made->mpi), "MPI_Comm_split",
                            __FILE__, __LINE__));
-    TRY_OR(fail, comm_describe(made));
+    TRY_OR(fail, comm_agree(c, comm_describe(made)));
     made->chunk = c->chunk;
     comm_set_place(made, c->place);
     comm_set_watch(made, c->watch);
@@ -119,6 +123,7 @@ void comm_destroy(comm *part)
 {
     if (!part) return;
     MPI_Comm_free(&part->mpi);
+    free(part->parts);
     free(part);
 }
 
@@ -242,9 +247,27 @@ status comm_max(comm *c, void *data, int64_t count, comm_type type)
     return reduce_all(c, data, count, type, MPI_MAX);
 }
 
+/* In one call, whose messages are fewer than those of a broadcast for each rank. */
+static status share_at_once(comm *c, void *data, const int64_t counts[], comm_type type)
+{
+    int *const sizes = c->parts, *const starts = c->parts + c->size;
+    int start = 0;
+    for (int r = 0; r < c->size; r++) {
+        sizes[r] = (int)counts[r];
+        starts[r] = start;
+        start += sizes[r];
+    }
+    MPI_TRY(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, sizes, starts, mpi_type(type),
+                           c->mpi));
+    return STATUS_OK;
+}
+
 status comm_share(comm *c, void *data, const int64_t counts[], comm_type type)
 {
-    int64_t start = 0;
+    int64_t start = 0, all = 0;
+    for (int r = 0; r < c->size; r++)
+        all += counts[r];
+    if (all <= c->chunk) return share_at_once(c, data, counts, type);
     for (int r = 0; r < c->size; r++) {
         TRY(comm_broadcast(c, (char *)data + start * comm_type_size(type), counts[r], type, r));
         start += counts[r];

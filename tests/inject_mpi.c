@@ -40,6 +40,10 @@ FAILING(Send, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_
         (data, n, type, to, tag, c))
 FAILING(Recv, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm c, MPI_Status *s),
         (data, n, type, from, tag, c, s))
+FAILING(Allgatherv,
+        (const void *from, int n, MPI_Datatype sent, void *to, const int sizes[],
+         const int starts[], MPI_Datatype type, MPI_Comm c),
+        (from, n, sent, to, sizes, starts, type, c))
 FAILING(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *part), (c, color, key, part))
 FAILING(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info info, MPI_Comm *part),
         (c, type, key, info, part))

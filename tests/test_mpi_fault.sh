@@ -34,7 +34,7 @@ expect() {
 }
 "$mtip" simulate -q a.yaml >out 2>&1 || { cat out; failed=1; }
 # FUNCTION RANK CALL: early and late ones, of all ranks and between two.
-for what in 'MPI_Comm_split_type 1 1' 'MPI_Comm_split 2 1' 'MPI_Bcast 0 1' 'MPI_Bcast 1 40' \
+for what in 'MPI_Comm_split_type 1 1' 'MPI_Comm_split 2 1' 'MPI_Bcast 0 1' 'MPI_Bcast 1 20' 'MPI_Allgatherv 1 4' \
   'MPI_Allreduce 2 90' 'MPI_Reduce 0 1' 'MPI_Send 1 1' 'MPI_Recv 0 1'; do
   # shellcheck disable=SC2086
   set -- $what
