@@ -10,7 +10,8 @@
    dealt is what ranks share, repeated what each of them does or waits for as if it were alone.  With
    --weak every rank has its own work: nothing is dealt.  An exchange is a tree of messages whose
    arrays go once around a ring (Thakur et al., Int. J. High Perform. Comput. Appl. 19, 49, 2005):
-   volume is the bytes over the link's bandwidth, and the wait for the slowest rank is in both.
+   volume is the bytes over the link's bandwidth, and the wait for the slowest rank is in both; where
+   one row alone has an exchange, all of it is volume, the least that more ranks can take.
    Constants are least squares of the relative errors, none negative, over rows of at most
    SCALING_FITTED ranks; the rows of more ranks check them. */
 #ifndef MTIP_SCALING_MODEL_H
