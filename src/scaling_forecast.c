@@ -10,7 +10,7 @@
 static int place_of(const scaling_forecast *f, int ranks)
 {
     int i = 0;
-    while (i < f->n_rows && f->rows[i].ranks < ranks)
+    while (i < f->n_lines && f->lines[i].model.ranks < ranks)
         i++;
     return i;
 }
@@ -19,15 +19,13 @@ static int place_of(const scaling_forecast *f, int ranks)
 static status insert(scaling_forecast *f, int ranks, int gpus, const scaling_row *measured)
 {
     const int i = place_of(f, ranks);
-    const size_t after = (size_t)(f->n_rows - i);
-    if (i < f->n_rows && f->rows[i].ranks == ranks) return STATUS_OK;
-    if (f->n_rows == SCALING_MAX_ROWS)
+    scaling_line *const at = f->lines + i;
+    if (i < f->n_lines && at->model.ranks == ranks) return STATUS_OK;
+    if (f->n_lines == SCALING_MAX_ROWS)
         FAIL(STATUS_USAGE, "a forecast of more than %d rows", SCALING_MAX_ROWS);
-    memmove(f->rows + i + 1, f->rows + i, after * sizeof *f->rows);
-    memmove(f->measured + i + 1, f->measured + i, after * sizeof *f->measured);
-    f->rows[i] = scaling_model_row(&f->model, ranks, gpus);
-    f->measured[i] = measured;
-    f->n_rows++;
+    memmove(at + 1, at, (size_t)(f->n_lines - i) * sizeof *at);
+    *at = (scaling_line){scaling_model_row(&f->model, ranks, gpus), measured};
+    f->n_lines++;
     return STATUS_OK;
 }
 
@@ -70,27 +68,32 @@ static void print_constants(const scaling_forecast *f, FILE *file)
     fputc('\n', file);
 }
 
+static void print_line(const scaling_line *line, bool csv, FILE *file)
+{
+    const scaling_row *r = &line->model, *m = line->measured;
+    fprintf(file, csv ? "%d,%d,%s" : "%5d %4d %6s", r->ranks, r->gpus,
+            m && r->ranks <= SCALING_FITTED ? "yes" : "no");
+    for (int s = 0; s < N_STAGES; s++)
+        fprintf(file, csv ? ",%.6g" : " %10.6f", r->stages[s]);
+    fprintf(file, csv ? ",%.6g,%.4f" : " %10.6f %10.3f", r->total, r->efficiency);
+    if (m)
+        fprintf(file, csv ? ",%.6g,%.4f" : " %10.6f %+6.3f", m->total, r->total / m->total - 1);
+    else if (csv)
+        fputs(",,", file);
+    fputc('\n', file);
+}
+
 void scaling_forecast_print(const scaling_forecast *f, bool csv, FILE *file)
 {
     if (!csv) print_constants(f, file);
     fprintf(file, csv ? "ranks,gpus,fitted" : "ranks gpus fitted");
     for (int s = 0; s < N_STAGES; s++)
         fprintf(file, csv ? ",%s_s" : " %10s", stage_name((stage)s));
-    fprintf(file, csv ? ",total_s,efficiency,measured_s,off\n"
-                      : "      total efficiency   measured    off\n");
-    for (int i = 0; i < f->n_rows; i++) {
-        const scaling_row *r = f->rows + i, *m = f->measured[i];
-        fprintf(file, csv ? "%d,%d,%s" : "%5d %4d %6s", r->ranks, r->gpus,
-                m && r->ranks <= SCALING_FITTED ? "yes" : "no");
-        for (int s = 0; s < N_STAGES; s++)
-            fprintf(file, csv ? ",%.6g" : " %10.6f", r->stages[s]);
-        fprintf(file, csv ? ",%.6g,%.4f" : " %10.6f %10.3f", r->total, r->efficiency);
-        if (m)
-            fprintf(file, csv ? ",%.6g,%.4f\n" : " %10.6f %+6.3f\n", m->total,
-                    r->total / m->total - 1);
-        else
-            fputs(csv ? ",,\n" : "\n", file);
-    }
+    fputs(csv ? ",total_s,efficiency,measured_s,off\n"
+              : "      total efficiency   measured    off\n",
+          file);
+    for (int i = 0; i < f->n_lines; i++)
+        print_line(f->lines + i, csv, file);
 }
 
 status scaling_forecast_plot(const scaling_forecast *f, const char *path)
@@ -98,17 +101,18 @@ status scaling_forecast_plot(const scaling_forecast *f, const char *path)
     enum { LINES = N_STAGES + 2, ALL = N_STAGES, MEASURED };
     double x[SCALING_MAX_ROWS], y[LINES][SCALING_MAX_ROWS];
     svg_line lines[LINES];
-    for (int i = 0; i < f->n_rows; i++) {
-        x[i] = f->rows[i].ranks;
+    for (int i = 0; i < f->n_lines; i++) {
+        const scaling_row *r = &f->lines[i].model, *m = f->lines[i].measured;
+        x[i] = r->ranks;
         for (int s = 0; s < N_STAGES; s++)
-            y[s][i] = f->rows[i].stages[s];
-        y[ALL][i] = f->rows[i].total;
-        y[MEASURED][i] = f->measured[i] ? f->measured[i]->total : NAN;
+            y[s][i] = r->stages[s];
+        y[ALL][i] = r->total;
+        y[MEASURED][i] = m ? m->total : NAN;
     }
     for (int l = 0; l < LINES; l++) {
         const char *name = l < ALL ? stage_name((stage)l) : l == ALL ? "all" : "measured";
         lines[l] =
-            (svg_line){name, f->n_rows, x, y[l], l, l == MEASURED ? SVG_LINE_AND_DOTS : SVG_LINE};
+            (svg_line){name, f->n_lines, x, y[l], l, l == MEASURED ? SVG_LINE_AND_DOTS : SVG_LINE};
     }
     const svg_plot plot = {.title = f->model.strong ? "Strong scaling: forecast"
                                                     : "Weak scaling: forecast",

@@ -5,14 +5,18 @@
 
 #include "scaling_model.h"
 
+typedef struct scaling_line {
+    scaling_row model;           /* gpus as measured, else one for each rank */
+    const scaling_row *measured; /* NULL: not */
+} scaling_line;
+
 typedef struct scaling_forecast {
     scaling_model model;
-    int n_rows;
-    scaling_row rows[SCALING_MAX_ROWS]; /* by ranks; gpus as measured, else one for each rank */
-    const scaling_row *measured[SCALING_MAX_ROWS]; /* NULL: not */
+    int n_lines;
+    scaling_line lines[SCALING_MAX_ROWS]; /* by ranks */
 } scaling_forecast;
 
-/* With a model fitted and no rows yet: of n measured rows, which must outlive it, and the numbers of ranks in a list such as "8,64,1000".
+/* With a model fitted and no lines yet: of n measured rows, which must outlive it, and the numbers of ranks in a list such as "8,64,1000".
    STATUS_USAGE for another list. */
 status scaling_forecast_make(int n, const scaling_row rows[], const char *ranks,
                              scaling_forecast *f);

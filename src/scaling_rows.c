@@ -32,14 +32,13 @@ static int by_ranks(const void *a, const void *b)
     return ((const scaling_row *)a)->ranks - ((const scaling_row *)b)->ranks;
 }
 
-static status take_rows(const char *path, char *text, scaling_row *rows, int *n)
+static status take_rows(const char *path, text_lines *lines, scaling_row *rows, int *n)
 {
-    text_lines lines = {.at = text, .number = 0};
-    for (char *line = text_next_line(&lines, ""); line; line = text_next_line(&lines, "")) {
+    for (char *line = text_next_line(lines, ""); line; line = text_next_line(lines, "")) {
         if (!*line || strncmp(line, "ranks,", 6) == 0) continue;
         if (*n == SCALING_MAX_ROWS)
             FAIL(STATUS_INPUT, "%s: more than %d rows", path, SCALING_MAX_ROWS);
-        TRY(take_row(path, lines.number, line, &rows[(*n)++]));
+        TRY(take_row(path, lines->number, line, &rows[(*n)++]));
     }
     if (*n == 0) FAIL(STATUS_INPUT, "%s: no rows of mtip bench mtip --csv", path);
     qsort(rows, (size_t)*n, sizeof *rows, by_ranks);
@@ -55,7 +54,7 @@ status scaling_rows_read(const char *path, scaling_row *rows, int *n)
     size_t size = 0;
     *n = 0;
     TRY(text_load(path, &text, &size));
-    const status result = take_rows(path, text, rows, n);
+    const status result = take_rows(path, &(text_lines){.at = text}, rows, n);
     free(text);
     return result;
 }

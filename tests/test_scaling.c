@@ -94,18 +94,18 @@ static void a_forecast_is_of_measured_and_asked_ranks_in_order(void **state)
     const int expected[] = {1, 2, 3, 4, 8, 64};
     const scaling_row rows[4] = {row_of(true, 1, 1), row_of(true, 2, 1), row_of(true, 3, 2),
                                  row_of(true, 8, 4)};
-    scaling_forecast f = {.n_rows = 0};
+    scaling_forecast f = {.n_lines = 0};
     assert_ok(scaling_model_fit(4, rows, true, STARTS, &f.model));
     assert_ok(scaling_forecast_make(4, rows, "64,2,4", &f));
-    assert_int_equal(f.n_rows, 6);
+    assert_int_equal(f.n_lines, 6);
     for (int i = 0; i < 6; i++)
-        assert_int_equal(f.rows[i].ranks, expected[i]);
-    assert_ptr_equal(f.measured[1], rows + 1);
-    assert_null(f.measured[3]);
-    assert_int_equal(f.rows[3].gpus, 4); /* what was not measured has a GPU for each rank */
-    assert_ptr_equal(f.measured[4], rows + 3);
-    assert_int_equal(f.rows[4].gpus, 4);
-    near(f.rows[5].total, row_of(true, 64, 64).total);
+        assert_int_equal(f.lines[i].model.ranks, expected[i]);
+    assert_ptr_equal(f.lines[1].measured, rows + 1);
+    assert_null(f.lines[3].measured);
+    assert_int_equal(f.lines[3].model.gpus, 4); /* what was not measured has a GPU for each rank */
+    assert_ptr_equal(f.lines[4].measured, rows + 3);
+    assert_int_equal(f.lines[4].model.gpus, 4);
+    near(f.lines[5].model.total, row_of(true, 64, 64).total);
 }
 
 static void too_few_rows_and_wrong_lists_are_refused(void **state)
@@ -113,12 +113,12 @@ static void too_few_rows_and_wrong_lists_are_refused(void **state)
     (void)state;
     static const char *const wrong[] = {"x", "8,", ",8", "0", "-3", "8;9", "3e2", "99999999999"};
     const scaling_row rows[3] = {row_of(true, 1, 1), row_of(true, 8, 8), row_of(true, 2, 2)};
-    scaling_forecast f = {.n_rows = 0};
+    scaling_forecast f = {.n_lines = 0};
     assert_int_equal(scaling_model_fit(2, rows, true, STARTS, &f.model), STATUS_INPUT);
     assert_int_equal(scaling_model_fit(2, rows + 1, true, STARTS, &f.model), STATUS_INPUT);
     assert_ok(scaling_model_fit(3, rows, true, STARTS, &f.model));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        f.n_rows = 0;
+        f.n_lines = 0;
         assert_int_equal(scaling_forecast_make(3, rows, wrong[i], &f), STATUS_USAGE);
     }
 }
