@@ -6,7 +6,7 @@ foreach(unit convert dataset detector files formats formats_hdf5 full_disk molec
   target_compile_definitions(test_${unit} PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(test_${unit} PRIVATE app PkgConfig::CMOCKA)
   add_test(NAME ${unit} COMMAND test_${unit})
-  set_tests_properties(${unit} PROPERTIES SKIP_RETURN_CODE 77
+  set_tests_properties(${unit} PROPERTIES LABELS unit SKIP_RETURN_CODE 77
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/leaks.supp")
 endforeach()
 add_test(NAME simulate_program COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_simulate.sh

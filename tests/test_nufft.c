@@ -114,8 +114,9 @@ static void takes_no_method_of_a_gpu(void **state)
     device_destroy(dev);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     device *dev;
     if (device_create_cpu(2, &dev) != STATUS_OK) return 1;
     int failed = nufft_suite(dev, "nufft on the CPU");
