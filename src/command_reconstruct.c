@@ -144,8 +144,8 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     const double start = clock_seconds();
     const int threads = choose_threads(cfg, world);
     omp_set_num_threads(threads);
-    TRY_OR(done, devices_choose(cfg, world, threads, &dev));
     TRY_OR(done, inputs_open(cfg, world, &k));
+    TRY_OR(done, devices_choose(cfg, world, threads, &dev)); /* bad input needs no GPU */
     say_start(cfg, k, world, threads);
     TRY_OR(done, forecast_check(cfg, dev, world, k));
     TRY_OR(done, begin(world, directory));
