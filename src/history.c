@@ -139,5 +139,6 @@ status history_read(const char *path, int *n, run_record **records)
     if (result == STATUS_OK) return STATUS_OK;
     free(*records);
     *records = NULL;
+    *n = 0;
     return result;
 }

@@ -22,7 +22,8 @@ status history_add(const run_record *r, int *n, run_record **records);
 
 /* Writes the records as a table for eyes and programs, a line each. STATUS_OUTPUT. */
 status history_write(const char *path, int n, const run_record *records);
-/* Reads such a table; the caller frees *records.  STATUS_INPUT for anything else. */
+/* Reads such a table; the caller frees *records.  STATUS_INPUT and none for anything
+   else. */
 status history_read(const char *path, int *n, run_record **records);
 
 #endif

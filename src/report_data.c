@@ -41,6 +41,15 @@ void report_note(report_data *r, const char *format, ...)
     strncat(r->notes, " ", sizeof r->notes - strlen(r->notes) - 1);
 }
 
+/* A table that is damaged takes its plots with it and no more. */
+static status do_without(report_data *r, status read, const char *plots)
+{
+    if (read != STATUS_INPUT) return read;
+    report_note(r, "There is no plot of %s, for want of a whole file: %s.", plots,
+                status_message());
+    return STATUS_OK;
+}
+
 /* -- texts -- */
 
 static status read_text(const report_data *r, const char *name, char **text)
@@ -186,20 +195,21 @@ static status read_curve(const report_data *r, const char *name, int column, rep
         c->s[c->n] = numbers[S];
         c->value[c->n++] = numbers[VALUES + column];
     }
+    if (result != STATUS_OK) c->n = 0;
     free(text);
     return result;
 }
 
 /* mtip evaluate puts the correlation with the truth first. */
-static status read_curves(report_data *r)
+static status read_correlations(report_data *r)
 {
     char line[128] = "", path[PATH_SIZE];
     (void)text_begin(path_of(r, "fsc.txt", path), line, sizeof line - 1);
     line[strcspn(line, "\n")] = 0;
     const bool truth = strstr(line, "with the truth") != NULL;
     if (truth) TRY(read_curve(r, "fsc.txt", 0, &r->truth));
-    if (!truth || strstr(line, "of the halves")) TRY(read_curve(r, "fsc.txt", truth, &r->halves));
-    return read_curve(r, "prtf.txt", 0, &r->prtf);
+    if (truth && !strstr(line, "of the halves")) return STATUS_OK;
+    return read_curve(r, "fsc.txt", truth, &r->halves);
 }
 
 static status correlate(const device *dev, report_data *r, const double *const half[2])
@@ -269,7 +279,8 @@ static status read_results(report_data *r)
     run_output_destroy(output);
     r->half = -1;
     snprintf(r->source, sizeof r->source, "the results");
-    TRY(read_curves(r));
+    TRY(do_without(r, read_correlations(r), "the Fourier shell correlation"));
+    TRY(do_without(r, read_curve(r, "prtf.txt", 0, &r->prtf), "the transfer function"));
     TRY(h5_open(path_of(r, "result.h5", path), &h));
     const status result = read_result_contents(r, h);
     h5_close(h);
@@ -404,7 +415,8 @@ static status read_progress(report_data *r)
     TRY(read_texts(r));
     TRY(read_settings(r));
     if (!exists(r, "history.txt")) return STATUS_OK;
-    return history_read(path_of(r, "history.txt", path), &r->n_records, &r->records);
+    return do_without(r, history_read(path_of(r, "history.txt", path), &r->n_records, &r->records),
+                      "convergence");
 }
 
 static status read_results_so_far(const device *dev, report_data *r)

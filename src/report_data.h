@@ -45,7 +45,7 @@ typedef struct report_data {
 } report_data;
 
 /* Reads the directory.  STATUS_INPUT if it is none of a run, and for results that are damaged; a
-   checkpoint that is damaged makes a note. */
+   checkpoint or a table (history.txt, fsc.txt, prtf.txt) that is damaged makes a note. */
 status report_read(const device *dev, const char *directory, report_data **read);
 /* The same without results and checkpoints: how far the run is. */
 status report_read_progress(const char *directory, report_data **read);

@@ -195,6 +195,7 @@ void watch_draw(const report_data *r, double silence, watch_style style, FILE *o
     if (r->state == REPORT_RUNNING && silence > WATCH_SILENT)
         fprintf(out, "SILENT for %.0f s: no sign of life since\n", silence);
     if (r->state == REPORT_RUNNING) draw_bar(r, style, out);
+    if (*r->notes) fprintf(out, "%s\n", r->notes);
     draw_place(r, out);
     for (int i = 0; i < RUNS; i++)
         draw_run(r, i, 1 / report_about_number(r, "largest s"), style, out);

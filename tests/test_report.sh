@@ -106,11 +106,25 @@ refused foreign 'is no directory of a run'
 [ $? -eq 6 ] || say 'no exit code 6 for a page that cannot be written'
 "$mtip" report >/dev/null 2>&1
 [ $? -eq 2 ] || say 'no exit code 2 without a directory'
-for file in result.h5 density.mrc history.txt fsc.txt; do
+for file in result.h5 density.mrc; do
   cp run/$file whole
   head -c -30 whole >run/$file
   refused run "run/$file"
   cp whole run/$file
 done
-page run 'onverged'
+# A table that is damaged: the page is without its plot, and says so.
+while read -r file plot; do
+  cp run/$file whole
+  head -c -30 whole >run/$file
+  page run "There is no plot of .* file: run/$file:[0-9]*: expected"
+  grep -q ">$plot<" run/report.html && say "$file: its plot is there"
+  cp whole run/$file
+done <<END
+history.txt R factor of phasing
+fsc.txt Fourier shell correlation
+prtf.txt Phase retrieval transfer function
+END
+page run 'onverged' '>R factor of phasing<' '>Fourier shell correlation<' \
+  '>Phase retrieval transfer function<'
+grep -q 'There is no plot' run/report.html && say 'a note on whole files'
 exit $failed
