@@ -324,7 +324,7 @@ static void write_script(const job *j, FILE *out)
 /* To a new file, or to stdout, which main checks. */
 static status write_out(const job *j, const char *path)
 {
-    if (!path) {
+    if (!path || strcmp(path, "-") == 0) {
         write_script(j, stdout);
         return STATUS_OK;
     }

@@ -1,5 +1,6 @@
 /* `mtip report`: a run as one HTML page. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -8,10 +9,16 @@
 
 enum { PATH_SIZE = CONFIG_TEXT_SIZE + 64 };
 
+static bool is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 static status write_page(const device *dev, const report_data *r, const report_samples *samples,
                          const char *path)
 {
     atomic_file *file = NULL;
+    if (is_stdout(path)) return report_print(dev, r, samples, stdout);
     TRY(atomic_begin_stream(path, &file));
     const status result = report_print(dev, r, samples, atomic_stream(file));
     if (result == STATUS_OK) return atomic_commit(file);
@@ -23,15 +30,13 @@ static status write_page(const device *dev, const report_data *r, const report_s
 static status report(const char *directory, const char *output, const device *dev, bool follow,
                      bool *running)
 {
-    char path[PATH_SIZE];
     report_data *r = NULL;
     report_samples samples;
     TRY(report_read(dev, directory, &r));
     *running = r->state == REPORT_RUNNING;
-    snprintf(path, sizeof path, "%s/report.html", directory);
     status result = report_samples_read(dev, r, &samples);
-    if (result == STATUS_OK) result = write_page(dev, r, &samples, output ? output : path);
-    if (result == STATUS_OK && (!*running || !follow)) printf("%s\n", output ? output : path);
+    if (result == STATUS_OK) result = write_page(dev, r, &samples, output);
+    if (result == STATUS_OK && !is_stdout(output) && (!*running || !follow)) printf("%s\n", output);
     report_samples_free(&samples);
     report_data_destroy(r);
     return result;
@@ -41,12 +46,17 @@ status command_report(const cli *c, comm *world)
 {
     (void)world;
     const bool follow = cli_option_given(c, "--follow");
+    const char *output = cli_option_text(c, "--output");
+    char path[PATH_SIZE];
     device *dev = NULL;
     bool running = false;
+    snprintf(path, sizeof path, "%s/report.html", c->arguments[0]);
+    if (!output) output = path;
+    if (follow && is_stdout(output))
+        FAIL(STATUS_USAGE, "--follow writes the page again and again; give --output a file");
     TRY(device_create_cpu(0, &dev));
     status result;
-    while ((result = report(c->arguments[0], cli_option_text(c, "--output"), dev, follow,
-                            &running)) == STATUS_OK &&
+    while ((result = report(c->arguments[0], output, dev, follow, &running)) == STATUS_OK &&
            follow && running)
         sleep(REPORT_REFRESH);
     device_destroy(dev);

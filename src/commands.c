@@ -47,12 +47,12 @@ static const cli_option jobscript_options[] = {
     {"--mps", NULL, "ranks share GPUs through NVIDIA's MPS"},
     {"--array", "LIST",
      "as many runs, such as 1-4: run.seed and the name in run.directory of each"},
-    {"--output", "FILE", "a new file for the script (default: standard output)"},
+    {"--output", "FILE", "a new file for the script (default: -, standard output)"},
     {NULL, NULL, NULL},
 };
 
 static const cli_option report_options[] = {
-    {"--output", "FILE", "the page to write (default: report.html in RUN_DIR)"},
+    {"--output", "FILE", "the page to write, - for standard output (default: report.html in RUN_DIR)"},
     {"--follow", NULL, "write it again every 30 seconds until the run ends"},
     {NULL, NULL, NULL},
 };

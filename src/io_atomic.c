@@ -88,6 +88,8 @@ static status check_directory(const char *path, const char *target)
 static status prepare(const char *path, atomic_file *file)
 {
     if (!path[0]) FAIL(STATUS_OUTPUT, "an empty file name");
+    if (strcmp(path, "-") == 0)
+        FAIL(STATUS_OUTPUT, "-: not to standard output; a file of that name is ./-");
     file->path = strdup(path);
     if (!file->path) return out_of_memory(path);
     TRY(resolve(path, &file->target));

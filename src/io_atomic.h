@@ -17,7 +17,7 @@ typedef struct atomic_file atomic_file;
 /* Checks that path can be written (its directory exists; it is free or an ordinary file, no
    directory and no device, which root would otherwise replace) and chooses the temporary name; a
    leftover of that name is removed.  A symbolic link is followed: the file it points to is
-   replaced. */
+   replaced.  "-" is refused: whoever can write to standard output does so without this. */
 status atomic_begin(const char *path, atomic_file **begun);
 
 /* The final name, as given, and the temporary one, to be created by the caller. */

@@ -82,6 +82,7 @@ static void places_that_cannot_be_written_are_named(void **state)
     assert_fails(atomic_begin("/nonexistent/a.txt", &file), STATUS_OUTPUT, "'/nonexistent'");
     assert_fails(atomic_begin("/tmp", &file), STATUS_OUTPUT, "is a directory");
     assert_fails(atomic_begin("", &file), STATUS_OUTPUT, "empty");
+    assert_fails(atomic_begin("-", &file), STATUS_OUTPUT, "./-");
     assert_null(file);
     if (geteuid() != 0)
         assert_fails(atomic_begin("/etc/a.txt", &file), STATUS_OUTPUT, "Permission denied");

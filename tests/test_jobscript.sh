@@ -96,6 +96,8 @@ fails 2 'holds a control character' --system slurm --cores 4 -- bench "a
 b"
 fails 3 'none.yaml' --system slurm --cores 4 none.yaml
 fails 5 'a rank needs' --system slurm --cores 4 --memory 1 "$config" --set grid.size=401 --set grid.diameter=1200
+"$mtip" -q jobscript --system slurm --cores 4 "$config" --output - >out && grep -q '^#SBATCH' out && [ ! -e - ] ||
+  say '--output - is not standard output'
 fails 6 'plain.sh: it exists' --system slurm --cores 4 --output plain.sh "$config"
 [ -c /dev/full ] || say '/dev/full is not the device here: no full disk to write to'
 "$mtip" -q jobscript --system slurm --cores 4 "$config" >/dev/full 2>/dev/null

@@ -34,12 +34,14 @@ page() {
     grep -q -- "$words" "$directory/report.html" || say "$directory: the page does not say: $words"
   done
 }
-# refused DIRECTORY WORDS [CODE]
+# refused DIRECTORY WORDS [CODE [OPTION...]]
 refused() {
-  "$mtip" report "$1" >said 2>err
+  directory=$1 words=$2 code=${3:-4}
+  shift $(($# < 3 ? $# : 3))
+  "$mtip" report "$directory" "$@" >said 2>err
   got=$?
-  [ $got -eq "${3:-4}" ] || say "$1: exit code $got, expected ${3:-4}: $(cat err)"
-  grep -q -- "$2" err || say "$1: does not say '$2': $(cat err)"
+  [ $got -eq "$code" ] || say "$directory: exit code $got, expected $code: $(cat err)"
+  grep -q -- "$words" err || say "$directory: does not say '$words': $(cat err)"
 }
 go() { "$mpirun" --oversubscribe --bind-to none -n "$1" "$mtip" -q reconstruct a.yaml >out 2>&1; }
 
@@ -95,7 +97,9 @@ go 1 --fresh
 mv images.h5 away.h5
 page run 'cannot be read' 'There are none to show'
 "$mtip" report run --output 'a page.html' >/dev/null && "$tool" 'a page.html' || say 'another file'
+"$mtip" report run --output - >stdout.html && cmp stdout.html run/report.html || say 'standard output'
 mv away.h5 images.h5
+refused run 'give --output a file' 2 --follow --output -
 
 # No run, a file, a foreign directory, damage, no room.
 refused nowhere 'cannot read nowhere'
