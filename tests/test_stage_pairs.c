@@ -1,8 +1,7 @@
 /* test_stage_pairs.c: every stage makes of the same input on a GPU what it makes on the CPU, to 1e-5
-   in single precision and 1e-10 in double.  What a problem makes of rounding is not the GPU's: in
-   single precision twice the distance of the CPU from double precision is allowed where that is more.
-   All distances are printed.  Without a GPU it is skipped visibly (77), which MTIP_REQUIRE_GPU=1
-   forbids. */
+   in single precision and 1e-10 in double.  All distances are printed, and those of the CPU from
+   double precision, which the posterior makes larger.  Without a GPU it is skipped visibly (77),
+   which MTIP_REQUIRE_GPU=1 forbids. */
 #include "mtip/match.h"
 #include "mtip/merge.h"
 #include "mtip/phase.h"
@@ -239,7 +238,7 @@ static int count_differences(const comparison *c, precision p)
     for (const part *a = c->parts; a < c->parts + 5 && a->name; a++) {
         const double is = stage_distance(gpu + a->first, cpu + a->first, a->n);
         const double own = stage_distance(cpu + a->first, wide + a->first, a->n);
-        const double allowed = p == PRECISION_DOUBLE ? 1e-10 : fmax(1e-5, 2 * own);
+        const double allowed = p == PRECISION_DOUBLE ? 1e-10 : 1e-5;
         printf("%s, %s: GPU to CPU %.1e, CPU to double precision %.1e, allowed %.1e\n", a->name,
                p == PRECISION_DOUBLE ? "double" : "single", is, own, allowed);
         n += !(is <= allowed);
