@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,9 @@ static status choose_device(bench *b)
     static config cfg;
     config_default(&cfg);
     cfg.parallel.backend = (unsigned)b->options.backend;
-    return devices_choose(&cfg, b->world, b->options.threads, &b->dev);
+    const int threads = devices_threads(b->options.threads, comm_node_size(b->world));
+    omp_set_num_threads(threads);
+    return devices_choose(&cfg, b->world, threads, &b->dev);
 }
 
 /* -- measuring -- */

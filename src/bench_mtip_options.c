@@ -22,7 +22,7 @@ static const option options[] = {
     {"--weak", NULL, "1, 2, .. ranks with the paper's work for each: setup and execution", FLAG(weak)},
     {"--strong", NULL, "1, 2, .. ranks that share a generation of mtip reconstruct", FLAG(strong)},
     {"--backend", "B", "[auto]", OPTION_CHOICE, 0, AT(backend), 0, 0, backend_name},
-    {"--threads", "N", "of a rank on the CPU [all it may use]", OPTION_INTEGER, 0, AT(threads), 1, 4096, NULL},
+    {"--threads", "N", "of a rank on the CPU [as parallel.threads: 0]", OPTION_INTEGER, 0, AT(threads), 1, 4096, NULL},
     {"--repeat", "N", "iterations, of which the median counts, after one that does not [5]", OPTION_INTEGER, 0, AT(repeat), 1, BENCH_MTIP_MAX_REPEAT, NULL},
     {"--csv", "FILE", "the table as CSV", TEXT(csv)},
     {"--svg", "FILE", "the table as a plot", TEXT(svg)},

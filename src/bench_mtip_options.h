@@ -13,7 +13,7 @@ typedef struct bench_mtip_options {
     iteration_options size;
     int64_t starts;        /* of phasing, and */
     double memory;         /* MB of a rank for kept scores: with strong only */
-    int threads;           /* of a rank on the CPU, 0: all it may use */
+    int threads;           /* of a rank, 0: as devices_threads says */
     int repeat;            /* iterations timed, at most BENCH_MTIP_MAX_REPEAT */
     int backend;           /* CONFIG_BACKEND_* */
     const char *csv, *svg; /* files for the table, or NULL */

@@ -1,7 +1,6 @@
 /* `mtip info`: the build, its libraries, and which rank is where. */
 #include <hdf5.h>
 #include <mpi.h>
-#include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "comm_nccl.h"
 #include "commands.h"
 #include "core/device.h"
+#include "devices.h"
 
 enum { MAX_GPUS = 16 }; /* of a node, listed */
 
@@ -55,7 +55,7 @@ static void print_build(void)
     line("OpenBLAS", BUILD_BLAS);
     line("xraylib", BUILD_XRAYLIB);
     line("libyaml", yaml_get_version_string());
-    snprintf(text, sizeof text, "%d (%d threads by default)", _OPENMP, omp_get_max_threads());
+    snprintf(text, sizeof text, "%d", _OPENMP);
     line("OpenMP", text);
 }
 
@@ -65,7 +65,7 @@ static rank_facts describe(const comm *world)
     cpu_set_t cpus;
     batch_node(facts.host);
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) facts.n_cpus = CPU_COUNT(&cpus);
-    facts.n_threads = omp_get_max_threads();
+    facts.n_threads = devices_threads(0, comm_node_size(world));
     facts.n_gpus = device_count_cuda();
     for (int i = 0; i < facts.n_gpus && i < MAX_GPUS; i++)
         if (device_facts_cuda(i, facts.gpus + i) != STATUS_OK) strcpy(facts.gpus[i].name, "?");

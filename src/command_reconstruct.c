@@ -18,16 +18,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Threads of a rank: those asked for, else its share of the cores when ranks see the same ones. */
-static int choose_threads(const config *cfg, comm *world)
-{
-    if (cfg->parallel.threads > 0) return (int)cfg->parallel.threads;
-    const int seen = omp_get_num_procs(), ranks = comm_node_size(world);
-    const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (seen * ranks <= online) return seen;
-    return online / ranks > 1 ? online / ranks : 1;
-}
-
 static void say_start(const config *cfg, const catalogue *k, comm *world, int threads)
 {
     const double s_max = k->radius[k->n_pixels - 1];
@@ -142,7 +132,7 @@ static status work(const cli *c, comm *world, run_directory *directory, double s
     reconstruction *made = NULL;
     char text[FSC_TEXT_SIZE];
     const double start = clock_seconds();
-    const int threads = choose_threads(cfg, world);
+    const int threads = devices_threads(cfg->parallel.threads, comm_node_size(world));
     omp_set_num_threads(threads);
     TRY_OR(done, inputs_open(cfg, world, &k));
     TRY_OR(done, devices_choose(cfg, world, threads, &dev)); /* bad input needs no GPU */

@@ -305,7 +305,7 @@ status command_simulate(const cli *c, comm *world)
                             c->config.molecule.absorption}};
     char typed[8192];
     command_line(c, typed, sizeof typed);
-    if (c->config.parallel.threads > 0) omp_set_num_threads((int)c->config.parallel.threads);
+    omp_set_num_threads(devices_threads(c->config.parallel.threads, comm_node_size(world)));
     status result = run(&j, typed);
     finish(&j);
     return result;

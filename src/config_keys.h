@@ -149,7 +149,7 @@ BOOL(run, true_orientations,      false,     "start from the orientations stored
 END(run)
 
 SECTION(parallel, "how the work is spread")
-INT (parallel, threads,           0,         0, 4096, "threads", "OpenMP threads of a rank; 0: as many as it may run on")
+INT (parallel, threads,           0,         0, 4096, "threads", "OpenMP threads of a rank; 0: OMP_NUM_THREADS, or unset: its share of the cores that it may run on")
 WORD(parallel, read,                         "direct: every rank reads its own images; scatter: rank 0 reads all and sends",
      CONFIG_READ_DIRECT, CONFIG_READ_SCATTER)
 WORD(parallel, backend,                      "auto: a GPU if there is one",

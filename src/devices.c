@@ -5,6 +5,8 @@
 #include "core/log.h"
 #include "mtip/kernels.h"
 
+#include <limits.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,24 @@ typedef struct place {
     char host[BATCH_NAME_SIZE];
     device_facts gpu;
 } place;
+
+/* Of a list, which is one number for each level of nesting, the first; 0: unset, or no number. */
+static int threads_of_environment(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    const long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n <= INT_MAX ? (int)n : 0;
+}
+
+int devices_threads(int64_t asked, int ranks)
+{
+    if (asked > 0) return (int)asked;
+    const int wanted = threads_of_environment(), seen = omp_get_num_procs();
+    const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (wanted > 0) return wanted;
+    if (seen * ranks <= online) return seen;
+    return online / ranks > 1 ? online / ranks : 1;
+}
 
 /* Something is computed: a GPU that this build has no code for shows it here. */
 static status try_out(const device *dev)

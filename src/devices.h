@@ -6,6 +6,10 @@
 #include "config.h"
 #include "core/device.h"
 
+/* Threads of a rank: those asked for (parallel.threads), or 0: OMP_NUM_THREADS, or unset: the cores that
+   this process may run on, and its share of the node's where `ranks` of them on a node see the same. */
+int devices_threads(int64_t asked, int ranks);
+
 /* What parallel.backend says: the CPU with this many threads, or GPU number (rank within its node)
    modulo (visible GPUs).  `auto` takes the GPUs if every rank can use one, and warns where there is
    a GPU that is not used; `cuda` fails with STATUS_RESOURCE and the cause; run.deterministic takes

@@ -1,11 +1,11 @@
 #include "estimate_time.h"
 
 #include "core/integer.h"
+#include "devices.h"
 #include "run_options.h"
 #include "schedule.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* Bytes a second between ranks. */
@@ -31,11 +31,8 @@ calibration_plan estimate_plan(const config *cfg, const estimate_place *place, i
 {
     const int together = (int)divide_up(place->ranks, place->nodes),
               half = half_ranks(place->ranks);
-    const int cores = omp_get_num_procs();
-    int threads = (int)cfg->parallel.threads;
-    if (threads == 0) threads = cores > together ? cores / together : 1;
     return (calibration_plan){.kind = kind_at(place),
-                              .threads = threads,
+                              .threads = devices_threads(cfg->parallel.threads, together),
                               .images = divide_up(n_images, 2 * half),
                               .generation_starts = divide_up(cfg->phase.generation_starts, half),
                               .starts = divide_up(cfg->phase.starts, place->ranks)};

@@ -38,6 +38,14 @@ expect 2 err '--set grid.size=x' check "$work/good.yaml" --set grid.size=x
 expect 3 err 'a directory' check "$work"
 expect 4 err 'it is no directory of a run that is done' evaluate "$work"
 expect 0 out 'HDF5' info
+# info_threads COMMAND...: the first rank's, of its table.
+info_threads() { "$@" info 2>/dev/null | awk '$1 == "0" && NF == 6 {print $5}'; }
+# threads EXPECTED GOT
+threads() { [ "$1" = "$2" ] || { echo "threads: '$2', expected $1"; failed=1; }; }
+seen=$(getconf _NPROCESSORS_ONLN) bound=$(env -u OMP_NUM_THREADS nproc)
+threads 3 "$(OMP_NUM_THREADS=3 info_threads "$mtip")"
+threads 2 "$(OMP_NUM_THREADS=2,5 info_threads "$mtip")"
+threads "$bound" "$(unset OMP_NUM_THREADS; info_threads "$mtip")"
 SLURM_STEP_NUM_TASKS=4 expect 5 err 'srun --mpi=pmix' info
 
 # Data sets: one that is not there yet, a good one, one cut short.
@@ -71,6 +79,10 @@ if [ -n "$3" ]; then
   if [ $got -ne 0 ] || [ "$(grep -c '^     [012]  ' "$work/out")" -ne 3 ]; then
     echo "info on three ranks: exit code $got"; cat "$work/out" "$work/err"; failed=1
   fi
+  share=$((seen / 3 > 1 ? seen / 3 : 1))
+  [ $((bound * 3)) -le "$seen" ] && share=$bound
+  threads $share "$(unset OMP_NUM_THREADS; info_threads "$3" --oversubscribe --bind-to none -n 3 "$mtip")"
+  threads 3 "$(OMP_NUM_THREADS=3 info_threads "$3" --oversubscribe -n 3 "$mtip")"
   "$3" --oversubscribe -n 3 "$mtip" reconstruct "$work/bad.yaml" >"$work/out" 2>"$work/err"
   got=$?
   if [ $got -ne 3 ] || [ "$(grep -c "grid.size: '12x8'" "$work/err")" -ne 1 ]; then

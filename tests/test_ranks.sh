@@ -41,7 +41,8 @@ same() {
 
 # Bit for bit: ranks, threads, batches whose scores are kept or not, who reads, the truth unknown.
 d=run.deterministic=true
-go one 1 $d
+OMP_NUM_THREADS=2 go one 1 $d
+grep -q 'threads of each: 2$' one/log.txt || say 'not the two threads of OMP_NUM_THREADS'
 for ranks in 2 3 4; do
   go "ranks$ranks" $ranks $d
   same one "ranks$ranks"
@@ -50,7 +51,8 @@ done
   --set $d >profile.out 2>&1
 [ "$(grep -c '^ *[0-9] [a-z]* .*[0-9]$' profile.out)" -eq 18 ] || say 'the profile lacks stages of ranks'
 same one profile
-go threads 1 $d parallel.threads=2
+OMP_NUM_THREADS=1 go threads 1 $d parallel.threads=2
+grep -q 'threads of each: 2$' threads/log.txt || say 'not the two threads of parallel.threads'
 same one threads
 go both 2 $d parallel.threads=2 run.precision=double
 go both1 1 $d parallel.threads=1 run.precision=double
