@@ -265,3 +265,19 @@ double detector_s_corner(const detector *det)
         largest = fmax(largest, length(det->s + 3 * p));
     return largest;
 }
+
+double detector_curvature(const detector *det)
+{
+    double along = 0, square = 0;
+    for (int64_t p = 0; p < det->n_pixels; p++) {
+        const double *s = det->s + 3 * p;
+        along += s[2];
+        square += s[0] * s[0] + s[1] * s[1] + s[2] * s[2];
+    }
+    return -2 * along / square;
+}
+
+bool detector_is_on_sphere(const detector *det)
+{
+    return fabs(det->wavelength - fabs(detector_curvature(det))) <= 0.01 * det->wavelength;
+}

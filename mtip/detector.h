@@ -85,4 +85,9 @@ status detector_bin(const detector *det, int64_t clip, int64_t bin, detector **b
 double detector_s_edge(const detector *det);
 double detector_s_corner(const detector *det);
 
+/* -2 s_z / |s|^2 over all pixels: the wavelength where s lie on an Ewald sphere, |s + z / wavelength| =
+   1 / wavelength; and whether that is the detector's wavelength, within 1 %, for either sign of z. */
+double detector_curvature(const detector *det);
+bool detector_is_on_sphere(const detector *det);
+
 #endif

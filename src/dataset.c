@@ -58,12 +58,26 @@ dataset_settings dataset_settings_of(const config *c)
     };
 }
 
+/* Images at other places could not be read: dataset_spinifel.c looks at the same. */
+static status check_sphere(const geometry_settings *places, detector **det)
+{
+    if (detector_is_on_sphere(*det)) return STATUS_OK;
+    const double curved = fabs(detector_curvature(*det));
+    detector_destroy(*det);
+    *det = NULL;
+    FAIL(STATUS_INPUT,
+         "%s: its pixels lie on an Ewald sphere of %g Angstrom; expected %g, that of "
+         "beam.photon_energy: q and the ewald_rad of a detector of Dragonfly disagree",
+         places->file, curved, places->wavelength);
+}
+
 status dataset_detector_to_simulate(const config *c, detector **det)
 {
     if (*c->geometry.file) {
         geometry_settings places = dataset_settings_of(c).geometry;
         places.wavelength = PHYSICS_HC / c->beam.photon_energy;
-        return geometry_read_alone(&places, det);
+        TRY(geometry_read_alone(&places, det));
+        return check_sphere(&places, det);
     }
     const detector_settings settings = {
         .n_rows = (int)c->detector.pixels,

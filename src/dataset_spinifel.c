@@ -119,26 +119,13 @@ static status read_factor(dataset *ds, const char *name, double *factor)
     return STATUS_OK;
 }
 
-/* |s + z/lambda| = 1/lambda for elastic scattering: lambda = -2 s_z / |s|^2. */
-static double curvature_wavelength(const dataset *ds)
-{
-    double along = 0, square = 0;
-    for (int64_t p = 0; p < ds->det->n_pixels; p++) {
-        const double *s = ds->det->s + 3 * p;
-        along += s[2];
-        square += s[0] * s[0] + s[1] * s[1] + s[2] * s[2];
-    }
-    return fabs(2 * along / square);
-}
-
 static status read_wavelength(dataset *ds)
 {
-    double curved = curvature_wavelength(ds);
+    const double curved = fabs(detector_curvature(ds->det));
     ds->det->wavelength = curved;
     if (!h5_has_attribute(file_of(ds), "/", "wavelength")) return STATUS_OK;
     TRY(h5_read_numbers(file_of(ds), "/", "wavelength", H5_DOUBLE, 1, &ds->det->wavelength));
-    if (!(ds->det->wavelength > 0) ||
-        fabs(ds->det->wavelength - curved) > 0.01 * ds->det->wavelength)
+    if (!(ds->det->wavelength > 0) || !detector_is_on_sphere(ds->det))
         FAIL(STATUS_INPUT,
              "%s: attribute 'wavelength' is %g Angstrom, but the pixel positions lie on an Ewald "
              "sphere of %g Angstrom",

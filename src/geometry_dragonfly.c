@@ -11,18 +11,6 @@
 
 #include "text_file.h"
 
-/* -2 q_z R = |q|^2 on the sphere. */
-static double fitted_radius(const detector *det)
-{
-    double along = 0, square = 0;
-    for (int64_t p = 0; p < det->n_pixels; p++) {
-        const double *q = det->s + 3 * p;
-        along += q[2];
-        square += q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-    }
-    return along != 0 ? -square / (2 * along) : 0;
-}
-
 static status check_pixel(const geometry_settings *set, const detector *det, int64_t p,
                           double radius)
 {
@@ -47,7 +35,7 @@ static status finish(const geometry_settings *set, double detd, double radius, d
              "geometry.distance is %g m, but %s gives the pixels for its own distance; make "
              "another detector file",
              set->distance, set->file);
-    if (radius == 0) radius = fitted_radius(det);
+    if (radius == 0) radius = 1 / detector_curvature(det);
     if (!(radius > 0) || !isfinite(radius))
         FAIL(STATUS_INPUT, "%s: the Ewald sphere has a radius of %g voxels", set->file, radius);
     for (int64_t p = 0; p < det->n_pixels; p++) {

@@ -99,6 +99,12 @@ expect 0 '8.97 % of them masked' check two.h5
 expect 0 'images of 142 pixels' reconstruct a.yaml --set data.file=two.h5 --fresh
 expect 0 '' convert two.geom two.dat --set geometry.photon_energy=4600
 expect 0 'detector of Dragonfly (text)' check two.dat --set geometry.photon_energy=4600
+expect 0 'dat.h5: 40 images' simulate a.yaml --set geometry.file=two.dat --set simulate.output=dat.h5
+expect 0 'images          40 of 1 x 1 x 156 pixels' check dat.h5
+awk 'NR == 1 {$3 *= 1.02} {print}' OFMT=%.17g CONVFMT=%.17g two.dat >off.dat
+expect 4 'off.dat: its pixels lie on an Ewald sphere of' simulate a.yaml --set geometry.file=off.dat \
+  --set simulate.output=off.h5
+[ ! -e off.h5 ] || say 'images are simulated at places that are none'
 expect 2 'two.geom: geometry of CrystFEL; name the output .h5 or .dat' convert two.geom two.cxi
 
 # A blacklist.

@@ -81,7 +81,7 @@ if [ -n "$3" ]; then
   fi
   share=$((seen / 3 > 1 ? seen / 3 : 1))
   [ $((bound * 3)) -le "$seen" ] && share=$bound
-  threads $share "$(unset OMP_NUM_THREADS; info_threads "$3" --oversubscribe --bind-to none -n 3 "$mtip")"
+  threads "$share" "$(unset OMP_NUM_THREADS; info_threads "$3" --oversubscribe --bind-to none -n 3 "$mtip")"
   threads 3 "$(OMP_NUM_THREADS=3 info_threads "$3" --oversubscribe -n 3 "$mtip")"
   "$3" --oversubscribe -n 3 "$mtip" reconstruct "$work/bad.yaml" >"$work/out" 2>"$work/err"
   got=$?
