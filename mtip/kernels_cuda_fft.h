@@ -19,17 +19,17 @@ typedef struct line_plan {
     int n_factors, factor[LINE_FACTORS];
 } line_plan;
 
-/* The factors of n, few and large; false if it has none such. */
-static inline bool line_plan_make(int n, int stride, line_plan *plan)
+/* The factors of n, few and large; none if there are no such. */
+static __host__ __device__ constexpr line_plan line_plan_make(int n, int stride)
 {
-    *plan = line_plan{n, stride, 0, {0}};
+    line_plan plan = {n, stride, 0, {0}};
     for (int f = LARGEST_FACTOR; f > 1; f--)
-        while (n % f == 0) {
-            if (plan->n_factors == LINE_FACTORS) return false;
-            plan->factor[plan->n_factors++] = f;
+        while (n % f == 0 && plan.n_factors < LINE_FACTORS) {
+            plan.factor[plan.n_factors++] = f;
             n /= f;
         }
-    return n == 1;
+    if (n > 1) plan.n_factors = 0;
+    return plan;
 }
 
 /* cos(2 pi a/b) at compile time, exact where it is 0 or 1: the series in the first quadrant. */
@@ -167,7 +167,9 @@ static __device__ inline void transform_lines(const line_plan &plan, line_place 
                                               complex_real *&b)
 {
     int length = 1;
-    for (int p = 0; p < plan.n_factors; p++) {
+#pragma unroll
+    for (int p = 0; p < LINE_FACTORS; p++) {
+        if (p == plan.n_factors) break;
 #define PASS(R)                                               \
     case R:                                                   \
         line_pass<R>(plan, place, length, sign, roots, a, b); \

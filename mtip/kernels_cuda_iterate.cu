@@ -199,9 +199,25 @@ static __device__ void planes(const iteration &it, workspace &w, int64_t plane, 
     store(it, w, spectrum, it.half);
 }
 
-static __global__ void __launch_bounds__(MOST_THREADS)
-    iterate_all(const __grid_constant__ iteration it)
+/* The lengths of grids of edge n. */
+static __host__ __device__ constexpr line_plan plan_of(int n)
 {
+    return line_plan_make(n, (n / 2 + 1) | 1);
+}
+
+/* For edge N, which the compiler then knows: factors, loops and indices; 0 for any. */
+template <int N>
+static __global__ void __launch_bounds__(MOST_THREADS)
+    iterate_all(const __grid_constant__ iteration given)
+{
+    iteration it = given;
+    if (N > 0) {
+        constexpr line_plan plan = plan_of(N);
+        it.plan = plan;
+        it.n = N;
+        it.half = N / 2 + 1;
+        it.pairs = (N + 1) / 2;
+    }
     extern __shared__ __align__(16) unsigned char memory[];
     const int64_t n_items = (int64_t)it.batch * it.n;
     workspace w;
@@ -224,11 +240,29 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-static const void *const kernel = (const void *)iterate_all;
+/* The kernel for edge n; some edges have their own. */
+static const void *kernel_of(int n)
+{
+#define SIZE(N) \
+    case N:     \
+        return (const void *)iterate_all<N>;
+    switch (n) {
+        SIZE(42)
+        SIZE(54)
+        SIZE(64)
+        SIZE(81)
+        SIZE(96)
+        SIZE(105)
+    default:
+        return (const void *)iterate_all<0>;
+    }
+#undef SIZE
+}
 
 /* Blocks and threads of each: as many blocks as there is work for, all running at once, large ones if
    every multiprocessor has one at most; no blocks if not even one fits. */
-static status shape_grid(int ordinal, int64_t n_items, size_t bytes, int *n_blocks, int *n_threads)
+static status shape_grid(int ordinal, const void *kernel, int64_t n_items, size_t bytes,
+                         int *n_blocks, int *n_threads)
 {
     int processors, largest, each = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal));
@@ -249,7 +283,8 @@ static status launch_all(const device *dev, iteration *it, bool *done)
     const int64_t n_items = (int64_t)it->batch * it->n;
     void *arguments[] = {it};
     int n_blocks, n_threads;
-    TRY(shape_grid(device_ordinal(dev), n_items, bytes, &n_blocks, &n_threads));
+    const void *kernel = kernel_of(it->n);
+    TRY(shape_grid(device_ordinal(dev), kernel, n_items, bytes, &n_blocks, &n_threads));
     *done = n_blocks > 0;
     if (*done)
         CUDA_TRY(cudaLaunchCooperativeKernel(kernel, dim3(n_blocks), dim3(n_threads), arguments,
@@ -265,7 +300,8 @@ extern "C" status PRECISE(phase_iterate_cuda)(const device *dev, const phase_sta
     void *arrived;
     int before;
     *done = false;
-    if (n > FEW_THREADS || !line_plan_make(n, half | 1, &it.plan)) return STATUS_OK;
+    it.plan = plan_of(n);
+    if (n > FEW_THREADS || (n > 1 && it.plan.n_factors == 0)) return STATUS_OK;
     TRY(scratch(dev, SCRATCH_BARRIER, sizeof *it.arrived, &arrived));
     TRY(device_zero(dev, arrived, sizeof *it.arrived));
     it.arrived = (unsigned *)arrived;
