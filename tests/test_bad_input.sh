@@ -190,7 +190,7 @@ both 3 'grid.diameter: it is 3 A, smaller than the finest period' reconstruct a.
 both 3 'where the images or the grid have nothing yet; make it at least' reconstruct a.yaml \
   --set run.resolution_start=0.01
 both 0 '5 images are few' reconstruct a.yaml --set data.images=5
-expect 5 'GiB of the host are free for it; use more ranks' reconstruct a.yaml --set grid.size=1024
+expect 5 'are free for it; use more ranks' reconstruct a.yaml --set grid.size=1024
 both 3 'parallel.threads: it is 4096, but this node has' reconstruct a.yaml \
   --set parallel.threads=4096
 cp images.h5 bad.h5
