@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "dataset.h"
+#include "text.h"
 
 enum { BLOCK_BYTES = 64 << 20 };
 
@@ -118,10 +119,11 @@ static void print_dataset(const dataset *ds, const totals *t)
     printf("photons         %.4g in an image on average, %.4g to %.4g\n",
            t->photons / (double)ds->n_images, t->least, t->most);
     printf("truth           %s\n", ds->has_truth ? "orientations of every image" : "none");
-    printf("faults          %lld images with bad pixels (%lld NaN, %lld infinite, %lld negative), "
-           "%lld images without a photon\n",
-           (long long)f->n_bad_images, (long long)f->n_nan, (long long)f->n_infinite,
-           (long long)f->n_negative, (long long)f->n_dark_images);
+    printf("faults          %lld image%s with bad pixels (%lld NaN, %lld infinite, %lld negative), "
+           "%lld image%s without a photon\n",
+           (long long)f->n_bad_images, text_plural(f->n_bad_images), (long long)f->n_nan,
+           (long long)f->n_infinite, (long long)f->n_negative, (long long)f->n_dark_images,
+           text_plural(f->n_dark_images));
 }
 
 static void warn(const config *c, const dataset *ds, const totals *t)

@@ -6,6 +6,7 @@
 #include "geometry_write.h"
 #include "image_writer.h"
 #include "orientations.h"
+#include "text.h"
 #include "volume.h"
 
 /* What a format is of; images, maps, orientations or a detector are made from a file that has them. */
@@ -99,9 +100,9 @@ static status convert_images(const config *c, const char *out, const image_forma
     TRY(dataset_open(&settings, &ds));
     status result = image_write_all(format, out, ds);
     if (result == STATUS_OK)
-        log_info("%s: %lld images of %lld pixels (%s) to %s (%s)", c->data.file,
-                 (long long)ds->n_images, (long long)ds->n_pixels, dataset_format_name(ds), out,
-                 format->name);
+        log_info("%s: %lld image%s of %lld pixels (%s) to %s (%s)", c->data.file,
+                 (long long)ds->n_images, text_plural(ds->n_images), (long long)ds->n_pixels,
+                 dataset_format_name(ds), out, format->name);
     dataset_close(ds);
     return result;
 }

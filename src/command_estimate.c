@@ -49,7 +49,8 @@ static void print_text(const estimate *e)
     const estimate_place *p = &e->place;
     char text[FORECAST_TEXT];
     printf("images          %lld of %lld pixels\n", (long long)e->n_images, (long long)e->n_pixels);
-    printf("place           %d ranks on %d nodes and %d GPUs\n", p->ranks, p->nodes, p->gpus);
+    printf("place           %d rank%s on %d node%s and %d GPU%s\n", p->ranks, text_plural(p->ranks),
+           p->nodes, text_plural(p->nodes), p->gpus, text_plural(p->gpus));
     printf("memory, a rank  %s\n", forecast_text(&e->memory, text));
     if (isnan(e->seconds)) return;
     const double *t = e->stages;

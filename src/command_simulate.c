@@ -12,6 +12,7 @@
 #include "io_hdf5.h"
 #include "molecule.h"
 #include "mtip/simulate.h"
+#include "text.h"
 
 /* Images are computed in rounds that all ranks share and written in pieces of PIECE: the calls that
    write the file are the same for any number of ranks, and so are its bytes. */
@@ -272,8 +273,8 @@ static status run(job *j, const char *typed)
         j->writer = NULL;
     }
     TRY(comm_agree(j->world, mine));
-    log_info("%s: %lld images in %.1f s", j->config->simulate.output, (long long)n_images,
-             omp_get_wtime() - start);
+    log_info("%s: %lld image%s in %.1f s", j->config->simulate.output, (long long)n_images,
+             text_plural(n_images), omp_get_wtime() - start);
     return STATUS_OK;
 }
 

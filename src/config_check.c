@@ -7,6 +7,7 @@
 
 #include "config_schema.h"
 #include "mtip/simulate.h"
+#include "text.h"
 
 typedef struct problems {
     const config *config;
@@ -115,8 +116,8 @@ static void check_threads(problems *p, const config *c)
     const long long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (cores > 0 && c->parallel.threads > 16 * cores)
         add(p, &c->parallel.threads,
-            "is %lld, but this node has %lld cores; lower it, or write 0 for all",
-            (long long)c->parallel.threads, cores);
+            "is %lld, but this node has %lld core%s; lower it, or write 0 for a rank's share",
+            (long long)c->parallel.threads, cores, text_plural(cores));
 }
 
 static void check_simulate(problems *p, const config *c)

@@ -4,6 +4,7 @@
 #include "core/host_memory.h"
 #include "core/log.h"
 #include "mtip/kernels.h"
+#include "text.h"
 
 #include <limits.h>
 #include <omp.h>
@@ -104,9 +105,10 @@ static void print_places(const place *places, int n)
     if (gpus == n) return;
     while (users_of(places, n, shared->gpu.uuid) == 1)
         shared++;
-    log_warning("%d ranks for %d GPUs: ranks share them (first %s on %s), which is slower than one "
-                "rank a GPU, and exchange through host memory instead of NCCL",
-                n, gpus, shared->gpu.uuid, shared->host);
+    log_warning(
+        "%d ranks for %d GPU%s: ranks share them (first %s on %s), which is slower than one "
+        "rank a GPU, and exchange through host memory instead of NCCL",
+        n, gpus, text_plural(gpus), shared->gpu.uuid, shared->host);
 }
 
 /* Everybody's place, [comm_size], for the caller to free. Collective. */

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "estimate_data.h"
 #include "estimate_time.h"
+#include "text.h"
 
 #include <math.h>
 
@@ -34,9 +35,11 @@ estimate_place estimate_here(const config *cfg, int ranks, int gpus)
 static status check_place(const estimate_place *p)
 {
     if (p->ranks < 1 || p->nodes < 1 || p->nodes > p->ranks)
-        FAIL(STATUS_RESOURCE, "%d ranks on %d nodes; every node needs a rank", p->ranks, p->nodes);
+        FAIL(STATUS_RESOURCE, "%d rank%s on %d node%s; every node needs a rank", p->ranks,
+             text_plural(p->ranks), p->nodes, text_plural(p->nodes));
     if (p->gpus > p->ranks)
-        FAIL(STATUS_RESOURCE, "%d ranks use %d GPUs at most, not %d", p->ranks, p->ranks, p->gpus);
+        FAIL(STATUS_RESOURCE, "%d GPUs for %d rank%s, which can use one each", p->gpus, p->ranks,
+             text_plural(p->ranks));
     return STATUS_OK;
 }
 

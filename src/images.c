@@ -9,6 +9,7 @@
 #include "image_means.h"
 #include "image_pixels.h"
 #include "mtip/match.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,9 +135,10 @@ static status check_fractions(const config *cfg, const catalogue *k, const doubl
         worst++;
     if (cfg->data.strict && k->n_bad > 0)
         FAIL(STATUS_INPUT,
-             "%s: %lld images have a NaN, infinite or negative pixel, image %lld is the first; "
+             "%s: %lld image%s with a NaN, infinite or negative pixel, image %lld is the first; "
              "mend them, mask the pixel, or set data.strict: false to leave them out",
-             cfg->data.file, (long long)k->n_bad, (long long)(first + worst));
+             cfg->data.file, (long long)k->n_bad, text_plural(k->n_bad),
+             (long long)(first + worst));
     if ((double)(k->n_bad + k->n_dark + k->n_bright) > cfg->data.max_bad_fraction * (double)count)
         FAIL(STATUS_INPUT,
              "%s: %lld of %lld images have no photons, %lld more than %g times those of the median "
@@ -179,13 +181,13 @@ static status check_window(const config *cfg, const catalogue *k)
 {
     const int64_t first = cfg->data.first, held = k->file->n_images;
     if (first >= held)
-        return config_fail(cfg, &cfg->data.first, "is %lld, but %s holds %lld images; lower it",
-                           (long long)first, cfg->data.file, (long long)held);
+        return config_fail(cfg, &cfg->data.first, "is %lld, but %s holds %lld image%s; lower it",
+                           (long long)first, cfg->data.file, (long long)held, text_plural(held));
     if (cfg->data.images > held - first)
         return config_fail(cfg, &cfg->data.images,
-                           "is %lld, but %s holds %lld images from data.first %lld on; lower it",
+                           "is %lld, but %s holds %lld image%s from data.first %lld on; lower it",
                            (long long)cfg->data.images, cfg->data.file, (long long)(held - first),
-                           (long long)first);
+                           text_plural(held - first), (long long)first);
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include "core/log.h"
+#include "text.h"
 
 #include <math.h>
 
@@ -62,11 +63,12 @@ static void warn_of_data(const config *cfg, const catalogue *k)
 {
     const double slices = ceil(M_PI * cfg->grid.diameter * k->radius[k->n_pixels - 1]);
     if (k->n_unwanted > 0)
-        log_info("%lld images on data.blacklist are left out", (long long)k->n_unwanted);
+        log_info("%lld image%s on data.blacklist left out", (long long)k->n_unwanted,
+                 text_plural(k->n_unwanted));
     if (k->n_bright > 0)
-        log_warning("%lld images with more than 1000 times the photons of the median image are "
-                    "left out",
-                    (long long)k->n_bright);
+        log_warning(
+            "%lld image%s with more than 1000 times the photons of the median image left out",
+            (long long)k->n_bright, text_plural(k->n_bright));
     if ((double)k->n_usable < 2 * slices)
         log_warning("%lld images are few: each half needs about pi x diameter / resolution = %.0f "
                     "to fill the sphere, and the agreement of the halves means little below that",

@@ -168,3 +168,8 @@ const char *text_shown(const char *text, char shown[64])
     if (!cut) shown[n] = 0;
     return shown;
 }
+
+const char *text_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}

@@ -1,4 +1,4 @@
-/* text.h: what a user wrote: numbers, words nearly right, bytes that may not be text. */
+/* text.h: what a user wrote: numbers, words nearly right, bytes that may not be text; counts for a user. */
 #ifndef MTIP_TEXT_H
 #define MTIP_TEXT_H
 
@@ -31,5 +31,8 @@ const char *text_bad_character(const char *text, size_t size);
 
 /* A copy of text fit for a message: at most 40 bytes, no control characters. */
 const char *text_shown(const char *text, char shown[64]);
+
+/* The end of a word that n counts: "" for 1, else "s". */
+const char *text_plural(int64_t n);
 
 #endif

@@ -198,7 +198,7 @@ cp images.h5 bad.h5
 both 4 'bad.h5: all images are the same' reconstruct a.yaml --set data.file=bad.h5
 cp images.h5 bad.h5
 fill /intensities 1e9 858 1
-both 0 '1 images with more than 1000 times the photons' reconstruct a.yaml --set data.file=bad.h5
+both 0 '1 image with more than 1000 times the photons' reconstruct a.yaml --set data.file=bad.h5
 
 # Two runs at once in one directory: the second one is told.
 mkdir -p run

@@ -45,6 +45,8 @@ expect 5 'GiB of its GPU are free for it' --gpus 1 --gpu-memory 0.01
 expect 5 'every node needs a rank' --nodes 2
 expect 2 "write a number of at least 1" --ranks 0
 expect 2 "write a whole number" --ranks 1.5
+expect 0 'place           1 rank on 1 node and 0 GPUs'
+expect 5 '2 GPUs for 1 rank, which can use one each' --gpus 2
 expect 0 '4 ranks on 2 nodes' --ranks 4 --nodes 2
 grep -q '^time ' out || say "no time: $(cat out)"
 "$mtip" reconstruct a.yaml >out 2>&1 || say "the run failed: $(cat out)"

@@ -55,7 +55,7 @@ expect 3 'beam.photons_per_pulse: it is 1e+20, which gives a pixel up to' \
   --set beam.photons_per_pulse=1e20 --set beam.focus_diameter=1e-3 \
   --set simulate.photons_per_image=0 --set detector.beam_stop=0
 limit=$(sed -n 's/.*make it at most \(.*\)$/\1/p' out)
-expect 0 'images.h5: 1 images' --set beam.focus_diameter=1e-3 --set simulate.photons_per_image=0 \
+expect 0 'images.h5: 1 image in' --set beam.focus_diameter=1e-3 --set simulate.photons_per_image=0 \
   --set detector.beam_stop=0 --set simulate.images=1 --set beam.photons_per_pulse="$limit"
 expect 3 'simulate.photons_per_image: it is 4e+11, which gives a pixel up to' \
   --set simulate.photons_per_image=4e11
