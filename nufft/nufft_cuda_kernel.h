@@ -134,6 +134,12 @@ static __device__ __forceinline__ void add_cell(const gpu_task &a, int64_t vecto
 #endif
 }
 
+/* Cells of the window past the end of the grid; the grid is larger than the window. */
+static __device__ __forceinline__ uint32_t wrapped(uint32_t i, uint32_t n)
+{
+    return i < n ? i : i - n;
+}
+
 /* Tasks: runs of a vector's slots, long ones first, the last eighth in short ones, handed out by
    a counter. Lengths are multiples of 32, `least` at least where that leaves no worker without a task,
    `most` at most: with long tasks more of the grid is in work than the L2 cache holds, with short

@@ -62,12 +62,6 @@ typedef struct __attribute__((aligned(16))) group {
     int column, y, x0, z0;
 } group;
 
-/* Cells of the window past the end of the grid; the grid is larger than the window. */
-static __device__ __forceinline__ uint32_t wrapped(uint32_t i, uint32_t n)
-{
-    return i < n ? i : i - n;
-}
-
 template <int W> struct shape {
     enum { FULL = W / 4, REST = W % 4, PLANES = FULL + (REST ? REST : 0) };
 };

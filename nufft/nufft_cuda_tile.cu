@@ -1,223 +1,92 @@
 /* nufft_cuda_tile.cu: a warp holds in its registers the part of the fine grid that the points of
-   its bins touch: 8 x 8 cells in x and z (2D: 16 in x, so that the warp takes two slots at once, or
-   32) and `W` planes in y, one after another.
+   its bins touch: 8 x 8 cells in x and z (2D: 16 in x, or 32) and `W` planes in y.  For narrow
+   kernels (`lanes`) either half of the warp holds all of them, so that it takes two slots at once: a
+   slot's values then come from shared memory for 16 lanes, not 32.
 
-   The y planes form a torus: plane r of the registers holds the grid's plane whose number is r
-   modulo W.  Going from a bin to the next in y retires one plane and keeps the others where they
-   are, so that every index into the registers is static; the kernel values of y are rotated
-   instead.  The slots of a warp's task may be cut anywhere; the window stays from a task to the next, so
-   that sums of a crowded cell go to the grid once a warp.  (Not in deterministic plans.)
+   Going from a bin to the next in y retires the first plane; the others move down, so that every
+   index into the registers is static.  The slots of a warp's task may be cut anywhere; the window
+   stays from a task to the next, so that sums of a crowded cell go to the grid once a warp.  (Not in
+   deterministic plans.)
 
    For 32 slots at a time each lane computes the kernel values of one slot and puts them into the
-   warp's shared memory as rows; then the warp takes the slots one by one. */
-#include "nufft/nufft_cuda_kernel.h"
+   warp's shared memory as rows (nufft_cuda_tile.h); then the warp takes the slots, one or two at a time. */
+#include "nufft/nufft_cuda_tile.h"
 
 enum { TASK_LEAST = 32, TASK_MOST = 512 }; /* slots of a task: measured */
-
-template <int W> struct terms {
-    enum { value = W <= 6 ? W + 2 : W <= 12 ? W + 1 : W };
-};
-
-/* The layout of a slot's row, in reals: [x: NC parts each][z][y], its length an odd multiple of 16
-   bytes, so that rows stored by 128-bit words do not conflict. 2D: x as computed, not shifted. */
-template <int W, int DIM, int NC> struct row {
-    enum {
-        UNIT = 16 / sizeof(real),
-        PX = DIM == 3 ? 8 : (W + UNIT - 1) / UNIT * UNIT,
-        PZ = DIM == 3 ? 8 : 0,
-        PY = (W + UNIT - 1) / UNIT * UNIT,
-        X = 0,
-        Z = PX * NC,
-        Y = Z + PZ,
-        UNITS = (Y + PY) / UNIT,
-        SIZE = (UNITS % 2 ? UNITS : UNITS + 1) * UNIT
-    };
-};
-
-/* The W kernel values at t. EXACT: the kernel's width is W, so that panels mirror one another. */
-template <int W, bool EXACT>
-static __device__ __forceinline__ void kernel_values(const gpu_task &a, real t, real *value)
-{
-    enum { N = terms<W>::value };
-    if (!EXACT) {
-#pragma unroll
-        for (int i = 0; i < W; i++) {
-            real sum = a.coefficient[N - 1][i];
-#pragma unroll
-            for (int m = N - 2; m >= 0; m--)
-                sum = sum * t + a.coefficient[m][i];
-            value[i] = sum;
-        }
-        return;
-    }
-    real u = t * t;
-#pragma unroll
-    for (int i = 0; i < (W + 1) / 2; i++) {
-        enum { EVEN = (N - 1) / 2 * 2, ODD = (N - 2) / 2 * 2 + 1 };
-        real even = a.coefficient[EVEN][i], odd = a.coefficient[ODD][i];
-#pragma unroll
-        for (int m = EVEN - 2; m >= 0; m -= 2)
-            even = even * u + a.coefficient[m][i];
-#pragma unroll
-        for (int m = ODD - 2; m >= 1; m -= 2)
-            odd = odd * u + a.coefficient[m][i];
-        value[i] = even + odd * t;
-        value[W - 1 - i] = 2 * i + 1 == W ? even : even - odd * t;
-    }
-}
-
-/* value[i] moves to value[i + by]; zeros come in. by < 8. */
-template <int N> static __device__ __forceinline__ void shift_up(real *value, int by)
-{
-#pragma unroll
-    for (int bit = 1; bit < 8; bit *= 2) {
-        if (N - 2 < bit) break;
-#pragma unroll
-        for (int i = N - 1; i >= 0; i--)
-            value[i] = by & bit ? (i >= bit ? value[i - bit] : 0) : value[i];
-    }
-}
-
-/* value[i] moves to value[(i + by) % N]. by < N. */
-template <int N> static __device__ __forceinline__ void rotate_up(real *value, int by)
-{
-#pragma unroll
-    for (int bit = 1; bit < N; bit *= 2) {
-        real moved[N];
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            moved[i] = by & bit ? value[(i + N - bit) % N] : value[i];
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            value[i] = moved[i];
-    }
-}
-
-/* Stores N reals at a 16-byte boundary by 128-bit words; value holds N rounded up. */
-template <int N> static __device__ __forceinline__ void store_row(real *to, const real *value)
-{
-    enum { UNIT = 16 / sizeof(real) };
-#pragma unroll
-    for (int i = 0; i < N; i += UNIT) {
-#ifdef MTIP_SINGLE
-        *(float4 *)(to + i) = make_float4(value[i], value[i + 1], value[i + 2], value[i + 3]);
-#else
-        *(double2 *)(to + i) = make_double2(value[i], value[i + 1]);
-#endif
-    }
-}
-
-/* Computes and stores a slot's row; the strength goes into the x values. */
-template <int W, int DIM, int NC, bool EXACT, bool SPREAD>
-static __device__ __forceinline__ void make_row(const gpu_task &a, const point &slot, const spot &s,
-                                                const real_pair &strength, real *to)
-{
-    typedef row<W, DIM, NC> R;
-    enum { N = R::PX > R::PY ? R::PX : R::PY, M = N < 8 ? 8 : N };
-    real value[M];
-#pragma unroll
-    for (int i = 0; i < M; i++)
-        value[i] = 0;
-    kernel_values<W, EXACT>(a, slot.t[1], value);
-    rotate_up<W>(value, s.y % W);
-    store_row<R::PY>(to + R::Y, value);
-    if (DIM == 3) {
-#pragma unroll
-        for (int i = 0; i < M; i++)
-            value[i] = 0;
-        kernel_values<W, EXACT>(a, slot.t[2], value);
-        shift_up<8>(value, s.z);
-        store_row<8>(to + R::Z, value);
-    }
-#pragma unroll
-    for (int i = 0; i < M; i++)
-        value[i] = 0;
-    kernel_values<W, EXACT>(a, slot.t[0], value);
-    if (DIM == 3) shift_up<8>(value, s.x);
-    real x[R::PX * NC];
-#pragma unroll
-    for (int i = 0; i < R::PX; i++) {
-        if (NC == 2) {
-            x[(2 * i) % (R::PX * NC)] = value[i] * strength.x;
-            x[(2 * i + 1) % (R::PX * NC)] = value[i] * strength.y;
-        } else {
-            x[i % (R::PX * NC)] = SPREAD ? value[i] * strength.x : value[i];
-        }
-    }
-    store_row<R::PX * NC>(to + R::X, x);
-}
-
-/* Lanes along x in 2D, and the slots a warp takes at once. */
-template <int W, int DIM> struct lanes {
-    enum { X = DIM == 2 && W <= 8 ? 16 : 32, TOGETHER = 32 / X };
-};
 
 /* The cells a lane holds: cell[k] + plane * nx. */
 template <int W, int DIM>
 static __device__ __forceinline__ void place_lane(const gpu_grid &g, int column, int lane,
-                                                  uint32_t cell[2])
+                                                  uint32_t *cell)
 {
+    typedef lanes<W, DIM> L;
     if (DIM == 2) {
-        cell[0] = (uint32_t)((column * g.bin_x + lane % lanes<W, DIM>::X) % g.nx);
+        cell[0] = (uint32_t)((column * g.bin_x + lane % L::N) % g.nx);
         return;
     }
     int zb = column / g.bins_x, xb = column - zb * g.bins_x;
     uint32_t x = (uint32_t)((xb * g.bin_x + (lane & 7)) % g.nx);
 #pragma unroll
-    for (int k = 0; k < 2; k++) {
-        uint32_t z = (uint32_t)((zb * g.bin_z + 2 * (lane >> 3) + k) % g.nz);
+    for (int k = 0; k < L::Z; k++) {
+        uint32_t z = (uint32_t)((zb * g.bin_z + lane % L::N / 8 * L::Z + k) % g.nz);
         cell[k] = z * (uint32_t)g.ny * (uint32_t)g.nx + x;
     }
 }
 
-/* The lane's x value(s) and z values of the slot whose row this is. */
-template <int W, int DIM, int NC>
-static __device__ __forceinline__ void read_row(const real *from, int at_x, bool inside, int lane,
-                                                real x[NC], real_pair *kz, real *ky)
+/* Adds a lane's cells of a plane to the grid and clears them. In 3D the half warps hold sums of the
+   same cells: each takes over half of them. */
+template <bool REAL, bool FIXED, int NZ, int NC>
+static __device__ __forceinline__ void add_plane(const gpu_task &a, int64_t vector, real *grid,
+                                                 const uint32_t *cell, int plane, real sum[NZ][NC])
 {
-    typedef row<W, DIM, NC> R;
-    if (NC == 2) {
-        real_pair v = *(const real_pair *)(from + R::X + 2 * at_x);
-        x[0] = inside ? v.x : 0, x[NC - 1] = inside ? v.y : 0;
-    } else {
-        x[0] = inside ? from[R::X + at_x] : 0;
-    }
-    if (DIM == 3) *kz = *(const real_pair *)(from + R::Z + 2 * (lane >> 3));
+    uint32_t at = wrapped(plane, a.g.ny) * a.g.nx;
+    enum { MINE = NZ == 4 ? 2 : NZ };
+    bool upper = NZ == 4 && threadIdx.x & 16;
 #pragma unroll
-    for (int r = 0; r < R::PY; r++)
-        ky[r] = from[R::Y + r];
+    for (int k = 0; k < MINE; k++) {
+        real mine[NC];
+#pragma unroll
+        for (int c = 0; c < NC; c++) {
+            mine[c] = upper ? sum[NZ - MINE + k][c] : sum[k][c];
+            real give = upper ? sum[k][c] : sum[NZ - MINE + k][c];
+            if (NZ == 4) mine[c] += __shfl_xor_sync(ALL_LANES, give, 16);
+            sum[k][c] = sum[NZ - MINE + k][c] = 0;
+        }
+        add_cell<REAL, FIXED>(a, vector, grid, (upper ? cell[NZ - MINE + k] : cell[k]) + at,
+                              mine[0], mine[NC - 1]);
+    }
 }
 
-/* Adds the first n planes of the window, from plane y on, to the grid and clears them. */
+/* Adds the window, which begins with plane y, to the grid and clears it. */
+template <int W, bool REAL, bool FIXED, int NZ, int NC>
+static __device__ __forceinline__ void add_window(const gpu_task &a, int64_t vector, real *grid,
+                                                  int y, const uint32_t *cell, real sum[W][NZ][NC])
+{
+#pragma unroll
+    for (int r = 0; r < W; r++)
+        add_plane<REAL, FIXED, NZ, NC>(a, vector, grid, cell, y + r, sum[r]);
+}
+
+/* Moves the window on by a plane: the first, plane y, is added to the grid. */
 template <int W, bool REAL, bool FIXED, int NZ, int NC>
 static __device__ __forceinline__ void retire(const gpu_task &a, int64_t vector, real *grid, int y,
-                                              int n, const uint32_t cell[2], real sum[W][NZ][NC])
+                                              const uint32_t *cell, real sum[W][NZ][NC])
 {
-    const gpu_grid &g = a.g;
-    int y_mod = y % W;
-    for (int i = 0; i < n; i++) {
-        int plane = y + i;
-        if (plane >= g.ny) plane -= g.ny;
+    add_plane<REAL, FIXED, NZ, NC>(a, vector, grid, cell, y, sum[0]);
 #pragma unroll
-        for (int r = 0; r < W; r++) {
-            if (r != y_mod) continue;
-#pragma unroll
-            for (int k = 0; k < NZ; k++) {
-                add_cell<REAL, FIXED>(a, vector, grid, cell[k] + (uint32_t)plane * g.nx,
-                                      sum[r][k][0], sum[r][k][NC - 1]);
-                sum[r][k][0] = sum[r][k][NC - 1] = 0;
-            }
-        }
-        y_mod = y_mod + 1 == W ? 0 : y_mod + 1;
+    for (int n = 0; n < W * NZ * NC; n++) {
+        int r = n / (NZ * NC), k = n / NC % NZ, c = n % NC;
+        sum[r][k][c] = r + 1 < W ? sum[(r + 1) % W][k][c] : 0;
     }
 }
 
-/* A lane's cells of a plane (not wrapped). */
+/* A lane's cells of a plane (not wrapped, below 3 ny). */
 template <bool REAL, int NZ, int NC>
 static __device__ __forceinline__ void load_plane(const gpu_grid &g, const real *grid, int plane,
-                                                  const uint32_t cell[2], real to[NZ][NC])
+                                                  const uint32_t *cell, real to[NZ][NC])
 {
     if (plane >= g.ny) plane -= g.ny;
+    if (plane >= g.ny) plane = 0; /* the plane after a window as large as the grid */
 #pragma unroll
     for (int k = 0; k < NZ; k++) {
         uint32_t from = cell[k] + (uint32_t)plane * g.nx;
@@ -230,41 +99,47 @@ static __device__ __forceinline__ void load_plane(const gpu_grid &g, const real 
     }
 }
 
-/* Moves the window to y, of which the last n planes are not there yet; `ahead` is plane `have`, and
-   becomes the one after the window, so that the next step need not wait for memory. */
+/* Loads the window at y, and `ahead`, the plane after it. */
 template <int W, bool REAL, int NZ, int NC>
-static __device__ __forceinline__ void fetch(const gpu_grid &g, const real *grid, int y, int n,
-                                             const uint32_t cell[2], int have, real ahead[NZ][NC],
-                                             real hold[W][NZ][NC])
+static __device__ __forceinline__ void load_window(const gpu_grid &g, const real *grid, int y,
+                                                   const uint32_t *cell, real ahead[NZ][NC],
+                                                   real hold[W][NZ][NC])
 {
-    int y_mod = (y + W - n) % W;
-    for (int plane = y + W - n; plane < y + W; plane++) {
-        if (plane != have) load_plane<REAL, NZ, NC>(g, grid, plane, cell, ahead);
 #pragma unroll
-        for (int r = 0; r < W; r++) {
-            if (r != y_mod) continue;
+    for (int r = 0; r < W; r++)
+        load_plane<REAL, NZ, NC>(g, grid, y + r, cell, hold[r]);
+    load_plane<REAL, NZ, NC>(g, grid, y + W, cell, ahead);
+}
+
+/* Moves the window from y to the next: `ahead` goes where plane y was, and what comes after it is
+   loaded, so that the step after this need not wait for memory. */
+template <int W, bool REAL, int NZ, int NC>
+static __device__ __forceinline__ void step(const gpu_grid &g, const real *grid, int y,
+                                            const uint32_t *cell, real ahead[NZ][NC],
+                                            real hold[W][NZ][NC])
+{
 #pragma unroll
-            for (int k = 0; k < NZ * NC; k++)
-                hold[r][k / NC][k % NC] = ahead[k / NC][k % NC];
-        }
-        y_mod = y_mod + 1 == W ? 0 : y_mod + 1;
+    for (int n = 0; n < W * NZ * NC; n++) {
+        int r = n / (NZ * NC), k = n / NC % NZ, c = n % NC;
+        hold[r][k][c] = r + 1 < W ? hold[(r + 1) % W][k][c] : ahead[k][c];
     }
-    load_plane<REAL, NZ, NC>(g, grid, y + W < 2 * g.ny ? y + W : y, cell, ahead);
+    load_plane<REAL, NZ, NC>(g, grid, y + 1 + W, cell, ahead);
 }
 
 template <int W, int DIM, bool REAL, bool EXACT, bool FIXED>
-static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
+static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS, lanes<W, DIM>::BLOCKS)
     spread_tile(const __grid_constant__ gpu_task a)
 {
     typedef lanes<W, DIM> L;
-    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, TOGETHER = L::TOGETHER };
+    enum { NC = REAL ? 1 : 2, NZ = L::Z, TOGETHER = L::TOGETHER };
     typedef row<W, DIM, NC> R;
-    __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
+    __shared__ __align__(16) real rows[GPU_TILE_WARPS][33 * R::SIZE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5];
     task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_LEAST, TASK_MOST);
+    clear_spare<R>(mine, lane);
     real sum[W][NZ][NC] = {};
-    uint32_t cell[2] = {0, 0};
+    uint32_t cell[NZ] = {};
     int vector = 0, column = -1, y = 0;
     for (;;) {
         uint32_t task = 0, first, end, bin = 0xffffffffu;
@@ -274,7 +149,7 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
         bool more = find_task(a, tasks, task, &next_vector, &first, &end);
         real *grid = a.grid + vector * a.grid_step;
         if (column >= 0 && (FIXED || !more || next_vector != vector)) {
-            retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, W, cell, sum);
+            add_window<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, cell, sum);
             column = -1;
         }
         if (!more) break;
@@ -306,34 +181,34 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                 if (heads >> i & 1) {
                     int new_column = __shfl_sync(ALL_LANES, s.column, i);
                     int new_y = __shfl_sync(ALL_LANES, s.y, i);
-                    int steps = new_column == column ? min(new_y - y, W) : W;
-                    if (column >= 0)
-                        retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, steps, cell, sum);
+                    if (column >= 0 && (new_column != column || new_y - y >= W)) {
+                        add_window<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, cell, sum);
+                    } else if (column >= 0) {
+#pragma unroll 1
+                        for (; y < new_y; y++)
+                            retire<W, REAL, FIXED, NZ, NC>(a, vector, grid, y, cell, sum);
+                    }
                     if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
                     column = new_column;
                     y = new_y;
                 }
                 uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
                 int stop = later ? __ffs(later) - 1 : n;
-                const real *from = mine + i * R::SIZE;
+                const real *from = mine + (i + lane / L::N) * R::SIZE;
 #pragma unroll 2
                 for (; i < stop; i += TOGETHER, from += TOGETHER * R::SIZE) {
-                    real x[NC], ky[R::PY], f[NZ][NC];
-                    real_pair kz = {1, 1};
+                    real x[NC], kz[NZ], ky[R::PY], f[NZ][NC];
+                    int mine_at = i + lane / L::N, at_x = lane & 7;
+                    bool inside = mine_at < stop;
                     if (DIM == 2) {
-                        int mine_at = i + lane / L::X;
-                        int at_x = lane % L::X - __shfl_sync(ALL_LANES, s.x, mine_at & 31);
-                        bool inside = (unsigned)at_x < (unsigned)W && mine_at < stop;
-                        read_row<W, DIM, NC>(TOGETHER == 1 ? from : mine + (mine_at & 31) * R::SIZE,
-                                             inside ? at_x : 0, inside, lane, x, &kz, ky);
-                    } else {
-                        read_row<W, DIM, NC>(from, lane & 7, true, lane, x, &kz, ky);
+                        at_x = lane % L::N - __shfl_sync(ALL_LANES, s.x, mine_at);
+                        inside = inside && (unsigned)at_x < (unsigned)W;
+                        at_x = inside ? at_x : 0;
                     }
+                    read_row<W, DIM, NC>(from, at_x, inside, lane, x, kz, ky);
 #pragma unroll
-                    for (int k = 0; k < NC; k++) {
-                        f[0][k] = DIM == 3 ? x[k] * kz.x : x[k];
-                        if (DIM == 3) f[NZ - 1][k] = x[k] * kz.y;
-                    }
+                    for (int k = 0; k < NZ * NC; k++)
+                        f[k / NC][k % NC] = DIM == 3 ? x[k % NC] * kz[k / NC] : x[k % NC];
 #pragma unroll
                     for (int r = 0; r < W; r++)
 #pragma unroll
@@ -347,21 +222,22 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
 }
 
 template <int W, int DIM, bool REAL, bool EXACT>
-static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
+static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS, lanes<W, DIM>::BLOCKS)
     interpolate_tile(const __grid_constant__ gpu_task a)
 {
     typedef lanes<W, DIM> L;
-    enum { NC = REAL ? 1 : 2, NZ = DIM == 3 ? 2 : 1, HALF = 16, TOGETHER = L::TOGETHER };
-    enum { LINE = (L::X + 1) * NC };
+    enum { NC = REAL ? 1 : 2, NZ = L::Z, HALF = 16, TOGETHER = L::TOGETHER };
+    enum { LINE = (L::N + 1) * NC };
     typedef row<W, DIM, 1> R;
-    __shared__ __align__(16) real rows[GPU_TILE_WARPS][32 * R::SIZE];
+    __shared__ __align__(16) real rows[GPU_TILE_WARPS][33 * R::SIZE];
     __shared__ __align__(16) real parts[GPU_TILE_WARPS][HALF * LINE];
     int lane = threadIdx.x & 31;
     real *mine = rows[threadIdx.x >> 5], *part = parts[threadIdx.x >> 5];
     task_list tasks = make_tasks(a, gridDim.x * GPU_TILE_WARPS, TASK_LEAST, TASK_MOST);
+    clear_spare<R>(mine, lane);
     real hold[W][NZ][NC], ahead[NZ][NC];
     for (;;) {
-        uint32_t task = 0, first, end, cell[2] = {0, 0}, bin = 0xffffffffu;
+        uint32_t task = 0, first, end, cell[NZ] = {}, bin = 0xffffffffu;
         int vector, column = -1, y = 0;
         if (lane == 0) task = atomicAdd(a.counter, 1);
         task = __shfl_sync(ALL_LANES, task, 0);
@@ -387,33 +263,33 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                     if (heads >> i & 1) {
                         int new_column = __shfl_sync(ALL_LANES, s.column, i);
                         int new_y = __shfl_sync(ALL_LANES, s.y, i);
-                        int steps = new_column == column ? min(new_y - y, W) : W;
                         if (new_column != column) place_lane<W, DIM>(a.g, new_column, lane, cell);
-                        fetch<W, REAL, NZ, NC>(a.g, grid, new_y, steps, cell,
-                                               new_column == column ? y + W : -1, ahead, hold);
+                        if (new_column != column || new_y - y >= W) {
+                            load_window<W, REAL, NZ, NC>(a.g, grid, new_y, cell, ahead, hold);
+                        } else {
+#pragma unroll 1
+                            for (; y < new_y; y++)
+                                step<W, REAL, NZ, NC>(a.g, grid, y, cell, ahead, hold);
+                        }
                         column = new_column;
                         y = new_y;
                     }
                     uint32_t later = i < 31 ? heads & (0xfffffffeu << i) : 0;
                     int stop = min(later ? __ffs(later) - 1 : n, n);
-                    const real *from = mine + i * R::SIZE;
-                    real *to = part + (i % HALF) * LINE + lane % L::X * NC;
+                    const real *from = mine + (i + lane / L::N) * R::SIZE;
+                    real *to = part + (i % HALF + lane / L::N) * LINE + lane % L::N * NC;
 #pragma unroll 2
                     for (; i < stop;
                          i += TOGETHER, from += TOGETHER * R::SIZE, to += TOGETHER * LINE) {
-                        real x[1], ky[R::PY], line[NZ][NC], value[NC];
-                        real_pair kz = {1, 1};
-                        int mine_at = i + lane / L::X;
+                        real x[1], kz[NZ], ky[R::PY], line[NZ][NC], value[NC];
+                        int mine_at = i + lane / L::N, at_x = lane & 7;
                         bool inside = true;
                         if (DIM == 2) {
-                            int at_x = lane % L::X - __shfl_sync(ALL_LANES, s.x, mine_at & 31);
+                            at_x = lane % L::N - __shfl_sync(ALL_LANES, s.x, mine_at);
                             inside = (unsigned)at_x < (unsigned)W;
-                            read_row<W, DIM, 1>(TOGETHER == 1 ? from
-                                                              : mine + (mine_at & 31) * R::SIZE,
-                                                inside ? at_x : 0, inside, lane, x, &kz, ky);
-                        } else {
-                            read_row<W, DIM, 1>(from, lane & 7, true, lane, x, &kz, ky);
+                            at_x = inside ? at_x : 0;
                         }
+                        read_row<W, DIM, 1>(from, at_x, inside, lane, x, kz, ky);
 #pragma unroll
                         for (int k = 0; k < NZ * NC; k++) {
                             line[k / NC][k % NC] = hold[0][k / NC][k % NC] * ky[0];
@@ -423,25 +299,26 @@ static __global__ void __launch_bounds__(32 * GPU_TILE_WARPS)
                         }
                         /* 2D: cells beyond the kernel must not count, not even as 0 times NaN. */
 #pragma unroll
-                        for (int k = 0; k < NC; k++)
-                            value[k] = DIM == 3
-                                           ? x[0] * (kz.x * line[0][k] + kz.y * line[NZ - 1][k])
-                                       : inside ? x[0] * line[0][k]
-                                                : 0;
+                        for (int c = 0; c < NC; c++) {
+                            real sum = kz[0] * line[0][c];
+#pragma unroll
+                            for (int k = 1; k < NZ; k++)
+                                sum += kz[k] * line[k][c];
+                            value[c] = inside ? x[0] * sum : 0;
+                        }
                         if (TOGETHER > 1 && mine_at >= stop) continue;
-                        real *at = to + lane / L::X * LINE;
                         if (NC == 2)
-                            *(real_pair *)at = real_pair{value[0], value[NC - 1]};
+                            *(real_pair *)to = real_pair{value[0], value[NC - 1]};
                         else
-                            at[0] = value[0];
+                            to[0] = value[0];
                     }
                     i = stop;
                 }
                 __syncwarp();
                 real total[2] = {0, 0};
-                const real *from = part + (lane % HALF) * LINE + lane / HALF * (L::X / 2) * NC;
+                const real *from = part + (lane % HALF) * LINE + lane / HALF * (L::N / 2) * NC;
 #pragma unroll
-                for (int k = 0; k < L::X / 2; k++) {
+                for (int k = 0; k < L::N / 2; k++) {
                     if (NC == 2) {
                         real_pair v = *(const real_pair *)(from + 2 * k);
                         total[0] += v.x, total[1] += v.y;
