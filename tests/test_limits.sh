@@ -50,6 +50,7 @@ space=250000
 started=1
 while [ $started -ne 0 ] && [ $space -lt 8000000 ]; do
   space=$((space + 250000))
+  # shellcheck disable=SC3045
   (ulimit -v $space && "$mtip" info) >out 2>&1
   case $? in 0 | 5) started=0 ;; esac
 done
