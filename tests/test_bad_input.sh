@@ -7,22 +7,9 @@ if [ "$(id -u)" -eq 0 ] && [ -z "$MTIP_TEST_MOUNTS" ] &&
   unshare -m sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null; then
   MTIP_TEST_MOUNTS=1 exec unshare -m sh "$0" "$@" # mounts below are ours alone
 fi
-[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d) || exit 1
+. "$(dirname "$0")/lib.sh"
 trap 'cd /; umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
-cat >a.yaml <<END
-molecule: {file: $source/tests/data/2LYZ.pdb}
-detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
-simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
-data: {file: images.h5}
-grid: {size: 17, diameter: 45}
-slice: {references: 40, final_references: 40}
-phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 2, final_generations: 1, attempts: 1, directory: run}
-END
+small_config "$source" 'generations: 2, final_generations: 1, directory: run' >a.yaml
 # anew COMMAND: what older runs left is gone (a run that is done is not repeated).
 anew() {
   [ "$1" != reconstruct ] || [ -n "$keep" ] || rm -rf run other

@@ -2,12 +2,7 @@
 # mtip estimate: before the data are there and after, what a run then takes, and what does not fit.
 # Usage: test_estimate.sh MTIP SOURCE_DIR
 mtip=$1 source=$2
-[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
+. "$(dirname "$0")/lib.sh"
 cat >a.yaml <<END
 molecule: {file: $source/tests/data/2LYZ.pdb}
 detector: {pixels: 16, pixel_size: 1.5, distance: 60, beam_stop: 2}

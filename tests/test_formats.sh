@@ -3,11 +3,7 @@
 # reconstructed alike; what a file holds is said; a blacklist leaves images out.
 # Usage: test_formats.sh MTIP SOURCE_DIR
 mtip=$1 source=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
+. "$(dirname "$0")/lib.sh"
 # expect CODE TEXT ARGUMENT...: mtip exits with CODE and says TEXT.
 expect() {
   code=$1 text=$2
@@ -18,16 +14,7 @@ expect() {
   say "$*: exit code $got, expected $code and: $text"
   head -n 8 out
 }
-cat >a.yaml <<END
-molecule: {file: $source/tests/data/2LYZ.pdb}
-detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
-simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
-data: {file: images.h5}
-grid: {size: 17, diameter: 45}
-slice: {references: 40, final_references: 40}
-phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 2, final_generations: 1, attempts: 1, directory: run, deterministic: true}
-END
+small_config "$source" 'generations: 2, final_generations: 1, directory: run, deterministic: true' >a.yaml
 expect 0 'images.h5: 40 images' simulate a.yaml
 
 # The same images and places give the same orientations, whatever the file.

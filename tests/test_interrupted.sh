@@ -2,22 +2,8 @@
 # Bits of a data set that have flipped, and runs that are interrupted: refused, or without effect; no
 # crash, nothing half written.  Usage: test_interrupted.sh MTIP MPIRUN H5_TOOL SOURCE_DIR
 mtip=$1 mpirun=$2 tool=$3 source=$4
-[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
-cat >a.yaml <<END
-molecule: {file: $source/tests/data/2LYZ.pdb}
-detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
-simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
-data: {file: images.h5}
-grid: {size: 17, diameter: 45}
-slice: {references: 40, final_references: 40}
-phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 2, final_generations: 1, attempts: 1, directory: run, deterministic: true}
-END
+. "$(dirname "$0")/lib.sh"
+small_config "$source" 'generations: 2, final_generations: 1, directory: run, deterministic: true' >a.yaml
 { "$mtip" -q simulate a.yaml && "$mtip" -q reconstruct a.yaml; } >out 2>&1 ||
   { say 'cannot simulate or reconstruct'; cat out; }
 cp -r run good

@@ -2,22 +2,9 @@
 # Limits that a shell or a batch system sets (ulimit), and signals that end what has no checkpoint: an exit code
 # and a message, no file half written.  Usage: test_limits.sh MTIP SOURCE_DIR
 mtip=$1 source=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
-cat >a.yaml <<END
-molecule: {file: $source/tests/data/2LYZ.pdb}
-detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
-simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
-data: {file: images.h5}
-grid: {size: 17, diameter: 45}
-slice: {references: 40, final_references: 40}
-phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 2, final_generations: 1, attempts: 1, directory: run, deterministic: true}
-parallel: {threads: 2}
-END
+. "$(dirname "$0")/lib.sh"
+small_config "$source" 'generations: 2, final_generations: 1, directory: run, deterministic: true' >a.yaml
+echo 'parallel: {threads: 2}' >>a.yaml
 # limited LIMIT CODE TEXT ARGUMENT...: under `ulimit LIMIT` mtip exits with CODE and says TEXT.
 limited() {
   limit=$1 code=$2 text=$3

@@ -70,16 +70,18 @@ same one untold
 "$tool" same images.h5 untold.h5 /orientations >/dev/null 2>&1 && say 'simulate.truth: false has truth'
 
 # Sums in any order: from the true orientations, where a generation is no lottery, the merged
-# autocorrelation and the map are those of one rank up to rounding. On CPUs: a single phasing may
+# autocorrelation is that of one rank up to rounding, and on CPUs the map, too: a single phasing may
 # amplify the rounding of a GPU, which no two runs share (run_ranks.cuda compares one generation).
-t='run.true_orientations=true run.precision=double phase.starts=1 parallel.backend=cpu'
-# shellcheck disable=SC2086
-go free1 1 $t
-for ranks in 2 3 4; do
+t='run.true_orientations=true run.precision=double phase.starts=1'
+for backend in auto cpu; do
   # shellcheck disable=SC2086
-  go "free$ranks" $ranks $t
-  "$tool" alike free1/result.h5 "free$ranks/result.h5" /autocorrelation 0.999 || failed=1
-  "$tool" alike free1/result.h5 "free$ranks/result.h5" /density 0.98 || failed=1
+  go ${backend}1 1 $t parallel.backend=$backend
+  for ranks in 2 3 4; do
+    # shellcheck disable=SC2086
+    go "$backend$ranks" $ranks $t parallel.backend=$backend
+    "$tool" alike ${backend}1/result.h5 "$backend$ranks/result.h5" /autocorrelation 0.999 || failed=1
+    [ $backend = auto ] || "$tool" alike cpu1/result.h5 "cpu$ranks/result.h5" /density 0.98 || failed=1
+  done
 done
 
 # More ranks than blocks of images, and than images.

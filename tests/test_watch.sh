@@ -4,24 +4,11 @@
 # Usage: test_watch.sh MTIP SOURCE_DIR
 mtip=$1 source=$2
 command -v script >/dev/null || { echo 'no script command for a pty'; exit 77; }
-[ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d) || exit 1
+. "$(dirname "$0")/lib.sh"
 run= # the process of a run that may be stopped
 trap '[ -z "$run" ] || kill -9 "$run" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-say() { echo "$*"; failed=1; }
-cat >a.yaml <<END
-molecule: {file: $source/tests/data/2LYZ.pdb}
-detector: {pixels: 12, pixel_size: 2, distance: 60, beam_stop: 2}
-simulate: {images: 40, photons_per_image: 1e4, output: images.h5}
-data: {file: images.h5}
-grid: {size: 17, diameter: 45}
-slice: {references: 40, final_references: 40}
-phase: {starts: 2, generation_starts: 1, loops: 1, final_loops: 1, er: 3, hio: 3}
-run: {generations: 4, final_generations: 2, attempts: 1, directory: run}
-parallel: {backend: cpu, threads: 1}
-END
+small_config "$source" 'generations: 4, final_generations: 2, directory: run' >a.yaml
+echo 'parallel: {backend: cpu, threads: 1}' >>a.yaml
 # expect CODE TEXT COMMAND...
 expect() {
   code=$1 text=$2
