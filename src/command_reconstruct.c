@@ -42,17 +42,17 @@ static double peak_memory_mib(void)
 static status say_end(comm *world, const reconstruction *made, double seconds)
 {
     double memory[2] = {peak_memory_mib(), (double)made->device_bytes / 0x1p20}, t[N_STAGES] = {0};
-    char text[FSC_TEXT_SIZE];
+    char text[FSC_TEXT_SIZE], of_gpu[48] = "";
     TRY(comm_max(world, memory, 2, COMM_DOUBLE));
     for (int i = 0; i < made->n_records; i++)
         for (int s = 0; s < N_STAGES && made->records[i].rank == comm_rank(world); s++)
             t[s] += made->records[i].costs[s].seconds;
     t[STAGE_PHASE] += made->final.costs[STAGE_PHASE].seconds;
-    log_info(
-        "done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f; the "
-        "rest is files and comparing halves), peak memory %.0f MiB a rank, %.0f MiB of its GPU",
-        seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE], t[STAGE_PHASE],
-        t[STAGE_EXCHANGE], memory[0], memory[1]);
+    if (memory[1] > 0) snprintf(of_gpu, sizeof of_gpu, ", %.0f MiB of its GPU", memory[1]);
+    log_info("done in %.1f s (slice %.1f, match %.1f, merge %.1f, phase %.1f, exchange %.1f; the "
+             "rest is files and comparing halves), peak memory %.0f MiB a rank%s",
+             seconds, t[STAGE_SLICE], t[STAGE_MATCH], t[STAGE_MERGE] + t[STAGE_SOLVE],
+             t[STAGE_PHASE], t[STAGE_EXCHANGE], memory[0], of_gpu);
     if (!made->converged && comm_rank(world) == 0)
         log_warning("NOT converged: FSC(0.5) of the halves is %s, the edge %.2f A, attempts: %lld; "
                     "use more images, more generations, or another match.method",

@@ -7,6 +7,7 @@
 #include "mtip/fsc.h"
 #include "run_directory.h"
 #include "run_output.h"
+#include "text.h"
 #include "text_file.h"
 
 #include <errno.h>
@@ -119,13 +120,13 @@ static status describe_progress(report_data *r)
 {
     char *json = NULL;
     TRY(read_text(r, "status.json", &json));
-    const double left = status_number(json, "seconds_left");
+    const double minutes = ceil(status_number(json, "seconds_left") / 60);
     const bool final = strstr(json, "\"final\": true") != NULL;
-    if (isfinite(left))
+    if (isfinite(minutes))
         snprintf(r->sentence, sizeof r->sentence,
-                 "%s: generation %.0f of %.0f, about %.0f minutes left",
+                 "%s: generation %.0f of %.0f, about %.0f minute%s left",
                  final ? "all images" : "the halves", status_number(json, "generations"),
-                 status_number(json, "of"), ceil(left / 60));
+                 status_number(json, "of"), minutes, text_plural((int64_t)minutes));
     else
         snprintf(r->sentence, sizeof r->sentence, "it has just begun");
     free(json);
@@ -319,7 +320,6 @@ static status take_checkpoint(const device *dev, report_data *r, const reconstru
     const progress *p = &made->progress;
     const double *const halves[2] = {made->half[0], made->half[1]};
     r->size = made->size;
-    r->s_max = report_about_number(r, "largest s");
     if (!(r->s_max > 0))
         FAIL(STATUS_INPUT, "%s/about.txt: has no 'largest s'; it is damaged", r->directory);
     r->voxel = 1 / (2 * r->s_max);
@@ -413,6 +413,7 @@ static status read_progress(report_data *r)
     TRY(check_directory(r));
     TRY(read_end(r));
     TRY(read_texts(r));
+    r->s_max = report_about_number(r, "largest s");
     TRY(read_settings(r));
     if (!exists(r, "history.txt")) return STATUS_OK;
     return do_without(r, history_read(path_of(r, "history.txt", path), &r->n_records, &r->records),

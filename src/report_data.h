@@ -29,11 +29,12 @@ typedef struct report_data {
     config settings; /* defaults where they are unknown */
     int n_records;
     run_record *records; /* history.h */
+    double s_max;        /* 1/Angstrom, the edge of the data; NAN: unknown */
     /* results, or what the newest checkpoint has of the run that is furthest: */
     char source[128];                  /* in words; "" if there is neither */
     int half;                          /* the images' half, -1: all of them */
     int64_t size;                      /* n; 0: none of the following */
-    double voxel, s_max;               /* Angstrom, 1/Angstrom */
+    double voxel;                      /* Angstrom */
     double *density, *autocorrelation; /* [n]^3 */
     int64_t n_images;                  /* that have orientations; 0: none */
     int64_t *image;                    /* [n_images] index in the data set, or NULL */

@@ -135,7 +135,7 @@ static int marks_of(const svg_plot *p, const svg_axis *a, double marks[MAX_MARKS
         return n;
     }
     const double step = nice_step(a->high - a->low, 5), last = a->high + 1e-6 * (a->high - a->low);
-    double mark = a->log ? a->low : step * ceil(a->low / step - 1e-9);
+    double mark = a->log ? a->low : step * ceil(a->low / step - 1e-9) + 0.; /* never -0 */
     while (mark <= last && n < MAX_MARKS) {
         marks[n++] = mark;
         mark = next_mark(a, mark);

@@ -144,6 +144,24 @@ static void a_plot_leaves_out_what_cannot_be_shown(void **state)
     assert_null(strstr(printed, ">100<"));
 }
 
+static void an_axis_from_nothing_begins_with_0(void **state)
+{
+    (void)state;
+    const double x[2] = {0.1, 0.9}, y[2] = {0.2, 0.7};
+    const svg_line line = {"line", 2, x, y, 0, SVG_LINE};
+    const svg_plot plot = {.title = "t",
+                           .x = {.label = "x", .low = 0, .high = 1},
+                           .y = {.label = "y", .low = 0, .high = 1},
+                           .n_lines = 1,
+                           .lines = &line};
+    FILE *file = begin_print();
+    svg_plot_print(&plot, file);
+    fclose(file);
+    assert_null(strstr(printed, ">-0<"));
+    assert_non_null(strstr(printed, ">0<"));
+    assert_non_null(strstr(printed, ">1<"));
+}
+
 static run_record record_of(int attempt, int which, int generation)
 {
     run_record r = {.attempt = attempt, .run = which, .generation = generation};
@@ -213,6 +231,7 @@ int main(void)
         cmocka_unit_test(planes_and_projections_are_those_of_the_volume),
         cmocka_unit_test(text_is_escaped_and_what_is_no_text_replaced),
         cmocka_unit_test(a_plot_leaves_out_what_cannot_be_shown),
+        cmocka_unit_test(an_axis_from_nothing_begins_with_0),
         cmocka_unit_test(generations_are_read_back_in_their_order),
         cmocka_unit_test(a_damaged_table_of_generations_is_refused),
     };

@@ -56,6 +56,10 @@ page run 'Stopped early' 'STOP was found'
 grep -q 'http-equiv="refresh"' run/report.html && say 'a run that is stopped: a page that loads itself'
 printf 'host %s\nprocess %d\njob none\nstart now\n' "$(uname -n)" $$ >run/lock
 page run 'Running' 'http-equiv="refresh"'
+mv run/checkpoint.h5 away.h5
+printf '{"generations": 3, "of": 4, "final": false, "seconds_left": 42.1}\n' >run/status.json
+page run 'generation 3 of 4, about 1 minute left' 'no checkpoint yet' 'edge of the data'
+mv away.h5 run/checkpoint.h5
 rm run/report.html
 timeout 3 "$mtip" report run --follow >said 2>err
 [ $? -eq 124 ] && [ -s run/report.html ] || say '--follow: does not stay, or writes nothing'
