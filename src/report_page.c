@@ -50,6 +50,8 @@ static const char style[] =
     ".grid,.wide{grid-template-columns:1fr 1fr}"
     "h2{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
+static const char no_history[] = "No generation is done yet, or the run kept no history.";
+
 static const struct {
     const char *id, *title;
 } sections[] = {{"convergence", "Convergence"},   {"resolution", "Resolution"},
@@ -236,6 +238,11 @@ static void print_time(const report_data *r, FILE *file)
                                                    "between ranks, and waiting for them"};
     double most = 0;
     begin_section(7, file);
+    if (r->n_records == 0) {
+        print_paragraph(no_history, file);
+        end_section(file);
+        return;
+    }
     print_paragraph(
         "Seconds of the first rank that worked on each run, over all generations. Good: most of "
         "it in match, slice, merge and phase; much exchange means too many ranks for the "
@@ -356,8 +363,7 @@ static void end_figures(FILE *file)
 static status print_figures(const device *dev, const report_data *r, const report_samples *samples,
                             FILE *file)
 {
-    begin_figures(0, "grid", r->n_records > 0,
-                  "No generation is done yet, or the run kept no history.", file);
+    begin_figures(0, "grid", r->n_records > 0, no_history, file);
     report_print_convergence(r, file);
     end_figures(file);
     begin_figures(

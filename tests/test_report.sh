@@ -122,11 +122,11 @@ for file in result.h5 density.mrc; do
 done
 # A table that is damaged: the page is without its plot, and says so.
 while read -r file plot; do
-  cp run/$file whole
-  head -c -30 whole >run/$file
+  cp "run/$file" whole
+  head -c -30 whole >"run/$file"
   page run "There is no plot of .* file: run/$file:[0-9]*: expected"
   grep -q ">$plot<" run/report.html && say "$file: its plot is there"
-  cp whole run/$file
+  cp whole "run/$file"
 done <<END
 history.txt R factor of phasing
 fsc.txt Fourier shell correlation
