@@ -71,10 +71,18 @@ static status comm_describe(comm *c)
     return STATUS_OK;
 }
 
+/* A process that no launcher has told of the machine has hwloc look at it, and at GPUs through whatever is there: an OpenCL
+   with a compiler in it stays in memory, 67 MiB, and takes 0.2 s.  What the user wishes stands. */
+static void leave_gpus_alone(void)
+{
+    (void)setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-rsmi,-levelzero,-gl", 0);
+}
+
 status comm_start(int *argc, char ***argv, comm **world)
 {
     *world = NULL;
     int provided = 0;
+    leave_gpus_alone();
     MPI_TRY(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
     comm *c = calloc(1, sizeof *c);
     if (!c) FAIL(STATUS_RESOURCE, "out of host memory");
