@@ -109,7 +109,10 @@ done:
 
 static status set_model(run *r)
 {
-    if (!r->phaser) TRY(reserve_phaser(r, 1));
+    if (!r->phaser) { /* of the generations that follow */
+        (void)run_deal(r, r->cfg->phase.generation_starts);
+        TRY(reserve_phaser(r, larger(1, r->share[comm_rank(r->comm)])));
+    }
     TRY(phaser_autocorrelation(r->phaser, r->average, r->model));
     return run_check_density(r);
 }
