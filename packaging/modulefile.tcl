@@ -13,5 +13,6 @@ for {set up 0} {$up < 5} {incr up} {
 }
 prepend-path PATH $prefix/bin
 prepend-path MANPATH $prefix/share/man
+append-path MANPATH {} ;# after it the pages that were found before
 prepend-path CMAKE_PREFIX_PATH $prefix
 setenv MTIP_DATA $prefix/share/mtip

@@ -20,21 +20,25 @@ else
   missing="$missing python3"
 fi
 
-# same NAME OUTPUT: what a module file did.
+# same NAME OUTPUT [LINE]...: what a module file did, and these.
 same() {
+  name=$1 output=$2
+  shift 2
   printf '%s\n' 'PATH /some where/bin' 'MANPATH /some where/share/man' 'CMAKE_PREFIX_PATH /some where' \
-    'MTIP_DATA /some where/share/mtip' | cmp -s - "$2" || { wrong "$1 sets"; cat "$2"; }
+    'MTIP_DATA /some where/share/mtip' "$@" | sort >"$work/expected"
+  sort "$output" | cmp -s - "$work/expected" || { wrong "$name sets"; cat "$output"; }
 }
 if command -v tclsh >/dev/null; then
   tclsh - >"$work/tcl" <<'END' || wrong 'modulefile.tcl fails'
 proc module-whatis {text} {}
 proc conflict {name} {}
 proc prepend-path {name value} { puts "$name $value" }
+proc append-path {name value} { puts "$name then $value" }
 proc setenv {name value} { puts "$name $value" }
 set ModulesCurrentModulefile "/some where/share/mtip/modulefiles/mtip/0.1.0"
 source modulefile.tcl
 END
-  same modulefile.tcl "$work/tcl"
+  same modulefile.tcl "$work/tcl" 'MANPATH then ' # Lmod does so itself
 else
   missing="$missing tclsh"
 fi
