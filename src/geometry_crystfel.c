@@ -135,17 +135,18 @@ static void place_in_image(const crystfel_panel *p, const layout *l, const int64
 
 /* ---- places ---- */
 
-/* A literal, or the mean of what the images' file has at the path; NAN where nothing is given. */
+/* A literal, or the mean of what the images' file has at the path; NAN where nothing is given.  The
+   setting can stand for it. */
 static status resolve(const geometry_settings *set, const geometry_images *images,
-                      const crystfel_value *value, double *number)
+                      const crystfel_value *value, const char *setting, double *number)
 {
     *number = value->number;
     if (!*value->path) return STATUS_OK;
     if (!images || !images->file)
         FAIL(STATUS_CONFIG,
              "%s takes a number from %s in the file of images, which is not HDF5 or not given; set "
-             "geometry.distance or geometry.photon_energy",
-             set->file, value->path);
+             "geometry.%s",
+             set->file, value->path, setting);
     double *list = NULL, sum = 0;
     int64_t n = 0;
     TRY(h5_read_list(images->file, value->path, &list, &n));
@@ -161,8 +162,8 @@ static status find_wavelength(const geometry_settings *set, const geometry_image
 {
     double energy = NAN, found = NAN;
     if (!(set->wavelength > 0)) {
-        TRY(resolve(set, images, &geom->photon_energy, &energy));
-        TRY(resolve(set, images, &geom->wavelength, &found));
+        TRY(resolve(set, images, &geom->photon_energy, "photon_energy (eV)", &energy));
+        TRY(resolve(set, images, &geom->wavelength, "photon_energy (eV)", &found));
     }
     if (energy > 0) found = PHYSICS_HC / energy;
     return geometry_wavelength(set, found > 0 ? found : 0, wavelength);
@@ -173,7 +174,7 @@ static status place_in_space(const geometry_settings *set, const geometry_images
                              const crystfel *geom, const crystfel_panel *p, panel *to)
 {
     double clen = set->distance;
-    if (!(clen > 0)) TRY(resolve(set, images, &p->clen, &clen));
+    if (!(clen > 0)) TRY(resolve(set, images, &p->clen, "distance (mm)", &clen));
     if (isnan(clen))
         FAIL(STATUS_CONFIG,
              "%s: panel '%s' has no clen, the distance along the beam; set geometry.distance (mm)",

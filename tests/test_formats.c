@@ -300,7 +300,8 @@ static void geometries_of_facilities_are_read(void **state)
     detector_destroy(det);
     const geometry_settings lacking = {.file = case_shared("geom/cspad-cxiformat.geom")};
     assert_fails(geometry_read_alone(&lacking, &det), STATUS_CONFIG,
-                 "takes a number from /LCLS/photon_energy_eV in the file of images");
+                 "takes a number from /LCLS/photon_energy_eV in the file of images, which is not "
+                 "HDF5 or not given; set geometry.photon_energy (eV)");
 }
 
 /* The JSON puts the centre of each first pixel where the .geom has its corner, and knows no distance;
