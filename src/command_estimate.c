@@ -27,9 +27,9 @@ static status read_count(const cli *c, const char *name, int least, int *count)
 
 static status read_bytes(const cli *c, const char *name, int64_t *bytes)
 {
-    double gigabytes = -1;
-    TRY(read_number(c, name, 0, &gigabytes));
-    if (gigabytes >= 0) *bytes = (int64_t)(1e9 * gigabytes);
+    double gib = -1;
+    TRY(read_number(c, name, 0, &gib));
+    if (gib >= 0) *bytes = (int64_t)(0x1p30 * gib);
     return STATUS_OK;
 }
 

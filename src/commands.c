@@ -13,8 +13,8 @@ static const cli_option estimate_options[] = {
     {"--gpus", "N",
      "GPUs of all nodes together, 0: CPUs (default: those here that the ranks can use)"},
     {"--nodes", "N", "nodes (default: 1)"},
-    {"--host-memory", "GB", "memory of a node (default: what is free here)"},
-    {"--gpu-memory", "GB", "memory of a GPU (default: of the first one here)"},
+    {"--host-memory", "GIB", "memory of a node (default: what is free here)"},
+    {"--gpu-memory", "GIB", "memory of a GPU (default: of the first one here)"},
     {"--time-limit", "TIME", "refuse a run that takes longer: seconds, or [hours:]minutes:seconds"},
     {"--json", NULL, "print one JSON object"},
     {NULL, NULL, NULL},
@@ -52,7 +52,8 @@ static const cli_option jobscript_options[] = {
 };
 
 static const cli_option report_options[] = {
-    {"--output", "FILE", "the page to write, - for standard output (default: report.html in RUN_DIR)"},
+    {"--output", "FILE",
+     "the page to write, - for standard output (default: report.html in RUN_DIR)"},
     {"--follow", NULL, "write it again every 30 seconds until the run ends"},
     {NULL, NULL, NULL},
 };
@@ -93,7 +94,7 @@ const command commands[] = {
     {.name = "jobscript", .arguments = "CONFIG|-- COMMAND...", .min_arguments = 1,
      .max_arguments = -1, .meaning = "a batch script for Slurm or LSF that reconstructs, or runs COMMAND",
      .files = "reads the config and its data, writes --output or to standard output",
-     .example = "mtip jobscript config/groel.yaml --system perlmutter -N 2",
+     .example = "mtip jobscript config/groel.yaml --system perlmutter --account PROJECT -N 2",
      .options = jobscript_options, .run = command_jobscript},
     {.name = "report", .arguments = "RUN_DIR", .min_arguments = 1, .max_arguments = 1,
      .meaning = "one HTML page on a run, done or not: convergence, resolution, maps, images",

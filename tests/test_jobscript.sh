@@ -26,6 +26,11 @@ for script in $kept; do
   check "$script"
 done
 
+example=$("$mtip" jobscript --help | sed -n '/^example:/{n;p;}')
+# shellcheck disable=SC2086 # words
+"$mtip" -q ${example#*mtip } >"$work/again.sh" 2>"$work/err" || { say "$example"; cat "$work/err"; }
+check "$work/again.sh"
+
 # Others, with names that the shell would take apart.
 cat >"$work/a b'c.yaml" <<END
 molecule: {file: $source/tests/data/2LYZ.pdb, b_factor: 30}
