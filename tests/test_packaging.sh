@@ -1,6 +1,6 @@
 #!/bin/sh
-# The recipes that no tool of ours runs: Spack's compile, the image's script is one, and the module
-# files, run with stand-ins for the module system's own words, set what they should.
+# The recipes that no tool of ours runs: Spack's run with stand-ins for its words, the image's script is
+# one, and the module files, run with stand-ins for the module system's, set what they should.
 # Exits with 77 if an interpreter is missing, after the others' checks.
 # Usage: test_packaging.sh ROOT
 cd "$1/packaging" || exit 1
@@ -13,9 +13,18 @@ sed -n '/^%post/,/^%env/{/^%/!p;}' mtip.def | sed 's/{{ cuda }}/OFF/' >"$work/po
 [ -s "$work/post.sh" ] && sh -n "$work/post.sh" || wrong 'mtip.def: no %post that is a script'
 
 if command -v python3 >/dev/null; then
+  mkdir "$work/spack"
+  cat >"$work/spack/package.py" <<'END'
+class AutotoolsPackage: pass
+class CMakePackage: pass
+class CudaPackage: cuda_arch_values = ("80", "90")
+def depends_on(spec, when="", type=""): print(spec, when)
+license = version = variant = lambda *words, **named: None
+END
   for recipe in spack/packages/*/package.py; do
-    python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$recipe" || wrong "$recipe"
+    PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1 python3 "$recipe" >>"$work/needs" || wrong "$recipe"
   done
+  grep -qx 'nccl cuda_arch=90 +nccl cuda_arch=90' "$work/needs" || wrong 'NCCL is not built for the GPUs of mtip'
 else
   missing="$missing python3"
 fi

@@ -37,6 +37,8 @@ class Mtip(CMakePackage, CudaPackage):
     depends_on("cmocka", type="test")
     depends_on("cuda@13:", when="+cuda")
     depends_on("nccl@2.18:", when="+nccl")
+    for arch in CudaPackage.cuda_arch_values:  # without one NCCL's own recipe refuses to be built
+        depends_on(f"nccl cuda_arch={arch}", when=f"+nccl cuda_arch={arch}")
 
     def cmake_args(self):
         args = [
