@@ -17,7 +17,7 @@ typedef struct calibration {
     stage_line stages[N_STAGES];   /* seconds an operation, at the generations' number of starts */
     stage_line last_phasing;       /* the same of phasing, at the final number of starts */
     double between;                /* seconds of a generation outside of its stages */
-    double begin;                  /* seconds to make the device and to use it for the first time */
+    double begin;                  /* seconds of the device, its first use and the run's files */
     double setup, setup_image;     /* seconds of a run's beginning, and for each image of a rank */
     double look_image, load_image; /* seconds for an image of the file, of a set; 0: no file */
     double compare;                /* seconds to align two maps and correlate them */

@@ -15,7 +15,7 @@
 
 /* What libraries and what is too small to be listed take of a GPU; what a process has on the host once it
    uses one. */
-static const int64_t gpu_rest = 1 << 27, gpu_process = 500 << 20;
+static const int64_t gpu_rest = 1 << 27, gpu_process = 440 << 20;
 
 static int64_t divide_up(int64_t n, int64_t by)
 {
