@@ -182,6 +182,12 @@ typedef struct cg_kernels {
     status (*start)(const device *dev, const cg_arrays *cg);
     /* x += a direction, residual -= a product, a = r2 / curvature, and cg_advance */
     status (*step)(const device *dev, const cg_arrays *cg);
+    /* The edge p >= 2n-1 of the grid for which `iterate` can do a volume of n^3; 0: none. NULL: never */
+    int64_t (*edge)(const device *dev, int64_t n);
+    /* `count` iterations at once, or until they are done; spectrum: reals, T's multiplier over p^3;
+       half: a half volume of p^3, left with anything */
+    status (*iterate)(const device *dev, const cg_arrays *cg, const void *spectrum, void *half,
+                      int count);
 } cg_kernels;
 
 /* What steps of phasing work on: `batch` volumes of grid^3 reals (density, support), their half

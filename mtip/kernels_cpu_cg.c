@@ -101,4 +101,4 @@ static status step(const device *dev, const cg_arrays *cg)
 }
 
 extern const cg_kernels PRECISE(cg_kernels_cpu);
-const cg_kernels PRECISE(cg_kernels_cpu) = {direct, product, start, step};
+const cg_kernels PRECISE(cg_kernels_cpu) = {direct, product, start, step, NULL, NULL};

@@ -49,6 +49,13 @@ extern "C" status phase_iterate_cuda_single(const device *dev, const phase_state
                                             phase_step step, double beta, int count, bool *done);
 extern "C" status phase_iterate_cuda_double(const device *dev, const phase_state *state,
                                             phase_step step, double beta, int count, bool *done);
+/* cg_kernels.edge and .iterate likewise. */
+extern "C" int64_t cg_edge_cuda_single(const device *dev, int64_t n);
+extern "C" int64_t cg_edge_cuda_double(const device *dev, int64_t n);
+extern "C" status cg_iterate_cuda_single(const device *dev, const cg_arrays *cg,
+                                         const void *spectrum, void *half, int count);
+extern "C" status cg_iterate_cuda_double(const device *dev, const cg_arrays *cg,
+                                         const void *spectrum, void *half, int count);
 /* The device's cublasHandle_t. */
 status blas_handle(const device *dev, void **handle);
 

@@ -116,4 +116,6 @@ static status step(const device *dev, const cg_arrays *cg)
 }
 
 extern "C" const cg_kernels PRECISE(cg_kernels_cuda);
-extern "C" const cg_kernels PRECISE(cg_kernels_cuda) = {direct, product, start, step};
+extern "C" const cg_kernels PRECISE(cg_kernels_cuda) = {
+    direct, product, start, step, PRECISE(cg_edge_cuda), PRECISE(cg_iterate_cuda),
+};

@@ -25,6 +25,7 @@ struct merger {
     void *half, *spectrum; /* half volume of p^3, its real multiplier */
     cg_arrays cg;          /* p: edge of the grid on which T is a circulant, p >= 2n-1 */
     replay *iteration;
+    bool at_once; /* all iterations in one kernel */
 };
 
 static int64_t bytes(const merger *m, int64_t n)
@@ -139,7 +140,9 @@ status merger_create(const device *dev, const merge_options *options, merger **c
     m->points = (points){.dev = dev, .precision = options->precision};
     m->steps = cg_kernels_of(dev, options->precision);
     m->cg.n = options->size;
-    m->cg.p = fft_good_size(2 * options->size - 1, true);
+    m->cg.p = m->steps->edge ? m->steps->edge(dev, options->size) : 0;
+    m->at_once = m->cg.p > 0;
+    if (!m->at_once) m->cg.p = fft_good_size(2 * options->size - 1, true);
     TRY_OR(fail, create_transforms(m));
     TRY_OR(fail, allocate(m));
     TRY_OR(fail, replay_create(dev, iterate, m, &m->iteration));
@@ -262,18 +265,27 @@ static status start(merger *m, double shift)
     return m->steps->start(m->dev, &m->cg);
 }
 
-/* A look at a GPU's scalars waits for it, and iterations that come too late change nothing. */
-static status conjugate_gradients(merger *m, double shift, merge_report *report)
+/* From s on, to the end. A look at a GPU's scalars waits for it, and iterations that come too late change
+   nothing. */
+static status iterate_to_end(merger *m, cg_scalars *s)
 {
     const int between_looks = device_kind_of(m->dev) == DEVICE_CPU ? 1 : 10;
-    cg_scalars s;
-    TRY(start(m, shift));
-    TRY(device_to_host(m->dev, &s, m->cg.scalars, sizeof s));
-    for (int i = 0; i < m->options.iterations && !s.done;) {
+    for (int i = 0; i < m->options.iterations && !s->done;) {
         for (int j = 0; j < between_looks && i < m->options.iterations; j++, i++)
             TRY(replay_run(m->iteration));
-        TRY(device_to_host(m->dev, &s, m->cg.scalars, sizeof s));
+        TRY(device_to_host(m->dev, s, m->cg.scalars, sizeof *s));
     }
+    return STATUS_OK;
+}
+
+static status conjugate_gradients(merger *m, double shift, merge_report *report)
+{
+    cg_scalars s;
+    TRY(start(m, shift));
+    if (m->at_once)
+        TRY(m->steps->iterate(m->dev, &m->cg, m->spectrum, m->half, m->options.iterations));
+    TRY(device_to_host(m->dev, &s, m->cg.scalars, sizeof s));
+    if (!m->at_once) TRY(iterate_to_end(m, &s));
     report->iterations = s.iterations;
     report->residual = s.b2 > 0 ? sqrt(s.r2 / s.b2) : 0;
     if (!isfinite(s.r2))
