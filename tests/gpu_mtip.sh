@@ -24,7 +24,7 @@ cp "$root/config/quickstart.yaml" "$work"
 cd "$work" || exit 1
 
 suites() { # all at once
-  for test in test_kernels_cuda test_solve_cuda test_stages_cuda test_stage_pairs 'test_scatter_nufft cuda' test_fft test_nufft_graph \
+  for test in test_kernels_cuda test_phase_cuda test_solve_cuda test_stages_cuda test_stage_pairs 'test_scatter_nufft cuda' test_fft test_nufft_graph \
     'test_nufft_cuda default' 'test_nufft_cuda gm' 'test_nufft_cuda gm-sort' 'test_nufft_cuda sm' \
     'test_nufft_cuda tile' 'test_nufft_cuda tensor' 'test_nufft_cuda gpu'; do
     {

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "mtip/phase.h"
-
 enum { SKIPPED = 77 };
 
 /* -- slicing and matching -- */
@@ -363,44 +361,6 @@ static void starts_alike(void **state)
     }
 }
 
-/* Grids that are one, two and three factors, and one too large to be done at once: whole phasings of
-   two starts by error reduction, whose steps are continuous. */
-static void phases_alike(void **state)
-{
-    (void)state;
-    static const int64_t sizes[] = {9, 41, 81, 84, 125};
-    for (int i = 0; i < 5; i++) {
-        const int64_t n = sizes[i], n3 = n * n * n;
-        const phase_options options = {.precision = test.precision,
-                                       .size = n,
-                                       .starts = 2,
-                                       .radius = 0.3 * (double)n,
-                                       .step = PHASE_HIO,
-                                       .n_er = 2,
-                                       .n_hio = 0,
-                                       .beta = 0.9,
-                                       .blur = 1,
-                                       .threshold = -1};
-        pair target = reals(n3, 1, 0, 1), density = zeros(DOUBLES, 2 * n3);
-        double r_factors[2][2];
-        for (int d = CPU; d <= GPU; d++) {
-            phaser *p;
-            must(phaser_create(test.dev[d], &options, &p));
-            must(volume_kernels_of(test.dev[d], test.precision)
-                     ->symmetrise(test.dev[d], n, target.on[d]));
-            must(phaser_set_target(p, target.on[d], 1, 0.45 * (double)n));
-            for (int s = 0; s < 2; s++)
-                must(phaser_start_random(p, s, 1, (uint64_t)s));
-            must(phaser_run(p, 1));
-            must(phaser_get(p, density.on[d], r_factors[d]));
-            phaser_destroy(p);
-        }
-        SAME(density);
-        check_values(2, r_factors[CPU], r_factors[GPU], either(1e-4, 1e-9), __LINE__);
-        FREE(target, density);
-    }
-}
-
 /* Blurred values of the GPU's own would differ in a rounding and cut elsewhere: the same here. */
 static void cuts_supports(void **state)
 {
@@ -468,7 +428,6 @@ static int run_in(precision p)
         cmocka_unit_test(makes_images),
         cmocka_unit_test(projects_and_updates),
         cmocka_unit_test(starts_alike),
-        cmocka_unit_test(phases_alike),
         cmocka_unit_test(cuts_supports),
         cmocka_unit_test(sums_have_the_same_bits_every_time),
         cmocka_unit_test(nothing_is_no_work),
